@@ -8,7 +8,7 @@ Congestion control and block length are the same on both sides of a comparison. 
     bench/compare.py [--pairs 5] [--seconds 2] [NAME …]     the comparisons whose name contains NAME
     bench/compare.py --list
 
-Needs iperf3, iperf, sockperf and (for the pacing comparison, as root) tcpdump.
+Needs iperf3, iperf, sockperf, (for the connection rate) neper's tcp_crr and netperf, and (for the pacing comparison, as root) tcpdump.
 """
 
 import argparse
@@ -285,6 +285,7 @@ def comparisons(seconds, count):
     yield "udp 100 Mbit/s, 1448 B, p99 spacing error", lambda n: pairs(
         n, 0.5, lambda: paced_caudal(seconds), lambda: paced_iperf3(seconds), count, "µs", True)
     yield "mean rate", lambda n: mean_rates(seconds)
+    yield "connections", lambda n: connections(seconds, count)
     yield "200 clients", lambda n: many_clients()
     yield "start to exit", lambda n: start_to_exit(count)
 
@@ -340,6 +341,51 @@ def many_clients():
     met = failures == 0 and worst <= 0.01 and peak <= 100
     print(f"{'200 clients at 2 Mbit/s':<44} {200 - failures} finished, worst rate error {worst * 100:.3f} % "
           f"(goal ≤ 1 %), server {peak:.1f} MiB (goal ≤ 100)  {'met' if met else 'MISSED'}")
+    return met
+
+
+def caudal_connections(port, parallel, seconds):
+    run_ = caudal_run("connect", "127.0.0.1", "-p", port, "-t", f"{seconds}s", "-P", str(parallel))
+    return run_["connect"]["per_s"]["mean"]
+
+
+def neper_connections(parallel, seconds):
+    """Connections per second of neper's tcp_crr, whose client opens so many at once on as many threads."""
+    control, port = str(free_port()), str(free_port())
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["tcp_crr", "-C", control, "-P", port, "-F", str(parallel), "-T", str(parallel), "-l", str(seconds)]
+        serving = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
+        time.sleep(0.4)
+        try:
+            client = subprocess.run([*words, "-c", "-H", "127.0.0.1"], capture_output=True, text=True, cwd=folder,
+                                    timeout=60)
+        finally:
+            serving.kill()
+            serving.wait()
+    return float(re.search(r"^throughput=([0-9.]+)", client.stdout, re.M).group(1))
+
+
+def netperf_connections(port, seconds):
+    """Transactions per second of netperf's TCP_CRR, one after another."""
+    out = run(["netperf", "-H", "127.0.0.1", "-p", port, "-t", "TCP_CRR", "-l", str(seconds), "-P", "0"])
+    return float(out.split()[5])
+
+
+def connections(seconds, count):
+    """Connections per second beside neper's tcp_crr and netperf's TCP_CRR, where they are installed."""
+    port, other = str(free_port()), str(free_port())
+    met = True
+    with server([CAUDAL, "serve", "-p", port, "-q"]):
+        for parallel in (1, 8):
+            ours = lambda parallel=parallel: caudal_connections(port, parallel, seconds) / 1e3
+            if shutil.which("tcp_crr"):
+                met &= pairs(f"connect -P {parallel} vs neper tcp_crr", 1.0, ours,
+                             lambda parallel=parallel: neper_connections(parallel, seconds) / 1e3, count, "k/s")
+        if shutil.which("netserver"):
+            with server(["netserver", "-D", "-p", other]):
+                met &= pairs("connect vs netperf TCP_CRR", 1.0,
+                             lambda: caudal_connections(port, 1, seconds) / 1e3,
+                             lambda: netperf_connections(other, seconds) / 1e3, count, "k/s")
     return met
 
 

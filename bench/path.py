@@ -61,12 +61,18 @@ def on(host, *words):
     return output([CAUDAL, "lab", "exec", "--lab", LAB, host, "--", *words])
 
 
+NO_ICMP_LIMITS = (
+    'sysctl = { "net.ipv4.icmp_ratelimit" = "0", "net.ipv4.icmp_msgs_per_sec" = "1000000", '
+    '"net.ipv4.icmp_msgs_burst" = "100000", "net.ipv6.icmp.ratelimit" = "0" }\n'
+)
+
+
 @contextlib.contextmanager
 def lab(topology):
     with tempfile.TemporaryDirectory() as place:
         file = os.path.join(place, "path.toml")
         with open(file, "w", encoding="utf-8") as written:
-            written.write(topology)
+            written.write(NO_ICMP_LIMITS + topology)
         output([CAUDAL, "lab", "up", file, "--name", LAB, "--quiet"])
         try:
             yield

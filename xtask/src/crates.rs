@@ -109,7 +109,7 @@ fn read(folder: &Path) -> BTreeMap<String, Crate> {
         let one = Crate {
             description: package["description"]
                 .as_str()
-                .unwrap_or("Arguments, a file a command, views, exit codes")
+                .unwrap_or("Arguments, a file a command, exit codes")
                 .to_owned(),
             is_pure: metadata.is_some_and(|own| own["pure"].as_bool() == Some(true)),
             uses: closures[&name].clone(),

@@ -4,9 +4,6 @@
 mod crates;
 mod csv_columns;
 mod dist;
-mod file_columns;
-mod path_columns;
-mod pcap_columns;
 mod pcap_json;
 mod publish;
 mod reference;

@@ -266,14 +266,15 @@ const EXITS: [(Exit, &str, &str); 7] = [
         Exit::Peer,
         "the peer is unreachable or refused",
         "unknown host, closed port, another protocol or version, server full, address not allowed, \
-         a token that is missing or wrong, a server that changes the plan, a plan beyond the server's limits, a peer that stopped responding or closed the connection",
+         a token that is missing or wrong, a server that changes the plan, a plan beyond the server's limits, a peer that stopped responding or closed the connection, \
+         connections that reach different servers, flows that do not open",
     ),
     (
         Exit::NotPermitted,
         "not permitted or not possible here",
         "a privileged option without the privilege, a congestion control or a device this kernel does not \
          have, a port already in use, a file that may not be written; no network namespaces, no memory or \
-         files left for a lab",
+         files left for a lab; no descriptor left for a test",
     ),
     (
         Exit::Unmet,

@@ -2,7 +2,7 @@
 
 use crate::model::RateBins;
 
-/// The largest number of bins.
+/// Maximum number of bins.
 const MAX_BINS: u64 = 256;
 /// The width of a bin at the beginning, ns.
 const FIRST_WIDTH_NS: u64 = 1_000_000;

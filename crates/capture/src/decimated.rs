@@ -2,7 +2,7 @@
 
 use crate::model::GraphPoint;
 
-/// The largest number of points kept.
+/// Maximum number of points kept.
 const MAX_POINTS: usize = 4096;
 
 /// Points, of which every second is dropped whenever there are too many.

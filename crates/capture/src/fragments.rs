@@ -7,9 +7,9 @@ use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// The largest number of packets that wait for fragments.
+/// Maximum number of packets that wait for fragments.
 const MAX_WAITING: usize = 4096;
-/// The largest number of separate parts of a packet.
+/// Maximum number of separate parts of a packet.
 const MAX_PARTS: usize = 64;
 /// How long a packet waits (RFC 8200 section 4.5: 60 s), ns.
 const PATIENCE_NS: u64 = 60_000_000_000;

@@ -2,7 +2,7 @@
 
 use caudal_core::units::BitRate;
 
-/// Frames from which on a rate is told: fewer say more about their spacing than about a rate.
+/// Minimum frames to report a rate: fewer say more about their spacing.
 const MIN_FRAMES: u64 = 20;
 
 /// The rate of `bytes` in `frames` frames, the first and the last of which lie `ns` apart: between n frames lie n - 1 gaps, so the payload

@@ -7,6 +7,7 @@
 mod analysis;
 mod bins;
 mod bytes;
+mod copies;
 mod decimated;
 mod detail;
 mod dissect;

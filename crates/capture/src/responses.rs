@@ -4,7 +4,7 @@ use crate::model::{FrameDirection, ResponseSize, ResponseTimes};
 use crate::sketch::TimeSketch;
 use caudal_core::units::ByteCount;
 
-/// The largest number of sizes kept apart.
+/// Maximum number of sizes kept apart.
 const MAX_SIZES: usize = 64;
 
 /// Exchanges of one size.
@@ -154,6 +154,12 @@ impl ExchangeLog {
 }
 
 impl ResponseTracker {
+    /// The clock was set: how long the exchange under way takes is not known.
+    pub(crate) fn forget_open(&mut self) {
+        (self.turn, self.echo) = (OpenExchange::default(), OpenExchange::default());
+        self.echoed_ns = None;
+    }
+
     /// Takes in payload that was not sent before.
     #[inline]
     pub(crate) fn push(&mut self, payload: &NewPayload) {

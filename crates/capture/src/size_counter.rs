@@ -1,6 +1,6 @@
 //! Counts by size, of as many sizes as are worth their memory.
 
-/// The largest number of sizes kept apart.
+/// Maximum number of sizes kept apart.
 const MAX_SIZES: usize = 64;
 
 /// Counts by size; of more sizes than are kept, those seen first.

@@ -4,7 +4,7 @@ use crate::model::CapturedRtt;
 
 /// Sub-buckets of a power of two: 32 of equal width, so that a bucket is at most 1/32 of its value wide.
 const SUB_BITS: u32 = 5;
-/// The largest time that is told apart, 2^42 ns (73 min).
+/// Maximum time with a bucket of its own, 2^42 ns (73 min).
 const MAX_NS: u64 = 1 << 42;
 
 /// Times in ns: exact minimum, mean and maximum, and a histogram with logarithmic buckets.
@@ -73,6 +73,11 @@ impl TimeSketch {
             self.counts.resize(at + 1, 0);
         }
         at
+    }
+
+    /// The smallest of the times; `None` without any.
+    pub(crate) fn min_ns(&self) -> Option<u64> {
+        (self.n > 0).then_some(self.min_ns)
     }
 
     /// The number of times.

@@ -103,6 +103,7 @@ impl Packet {
     fn push_original(&self, analysis: &mut CaptureAnalysis, at_ns: u64, original_bytes: u32) {
         analysis.frame(&CapturedFrame {
             interface: 0,
+            capture: 0,
             link_type: LinkType::Raw,
             at_ns: Some(at_ns),
             original_bytes,

@@ -145,7 +145,9 @@ fn check_numbers(report: &CaptureReport) {
     let in_files: u64 = summary.files.iter().map(|file| file.frames).sum();
     assert_eq!(
         in_files,
-        summary.totals.frames + summary.totals.filtered_frames
+        summary.totals.frames
+            + summary.totals.filtered_frames
+            + summary.totals.captured_twice_frames
     );
     let folded = summary.folded.as_ref().map_or(0, |folded| folded.frames);
     let in_flows: u64 = summary.flows.iter().map(|flow| flow.frames).sum();

@@ -1,6 +1,8 @@
 //! The exit code of every kind of failure for scripts, and the line of advice for people.
 
 use crate::flag::flag;
+use caudal_core::opening::{OpeningPattern, OpeningReport};
+use caudal_core::plan::Transport;
 use caudal_core::text::on_one_line;
 use caudal_engine::{RunError, Unsupported};
 use caudal_wire::message::Refusal;
@@ -168,6 +170,9 @@ impl From<RunError> for Failure {
                     std::io::ErrorKind::TimedOut => {
                         "is the host up, and does a firewall let the port through?"
                     }
+                    std::io::ErrorKind::AddrNotAvailable => {
+                        "has this host an address of that family? -4 and -6 choose one, --bind an address of this host"
+                    }
                     _ => "check the address, the route and the port (-p)",
                 },
             ),
@@ -199,6 +204,7 @@ impl From<RunError> for Failure {
                 ),
                 Refusal::Authentication => (Exit::Peer, "give both ends the same --token-file"),
                 Refusal::Stopping => (Exit::Peer, "start it again"),
+                Refusal::Test => (Exit::Peer, "try again, and see the server's log"),
                 Refusal::Protocol | Refusal::Other => (Exit::Peer, "see the server's log"),
             },
             RunError::Silent { .. } => (
@@ -211,6 +217,18 @@ impl From<RunError> for Failure {
             ),
             RunError::Protocol(_) => (Exit::Peer, "is the peer caudal, of this version?"),
             RunError::Acceptance(_) => (Exit::Peer, "measure with a server that keeps to the plan"),
+            RunError::Descriptors { .. } => (Exit::NotPermitted, "or ask for fewer flows"),
+            RunError::SeveralServers { .. } => (
+                Exit::Peer,
+                "give the server's own address, or a name that has one address",
+            ),
+            RunError::Unopened { opening, can_go_on } => {
+                (Exit::Peer, unopened_advice(opening, *can_go_on))
+            }
+            RunError::UdpBehindProxy { .. } => (
+                Exit::Peer,
+                "measure with TCP, or to the server's own address",
+            ),
             RunError::Local { .. } => (Exit::NotPermitted, "ask for something this machine has"),
             RunError::Forbidden { .. } => (
                 Exit::NotPermitted,
@@ -248,6 +266,28 @@ impl From<RunError> for Failure {
             _ => error.to_string(),
         };
         Self::new(exit, message, advice)
+    }
+}
+
+/// The advice where flows of a test did not open.
+const fn unopened_advice(opening: &OpeningReport, can_go_on: bool) -> &'static str {
+    match (opening.pattern, opening.transport, can_go_on) {
+        (OpeningPattern::Blocked, Transport::Udp, _) => {
+            "let UDP through in both directions, or measure with TCP"
+        }
+        (OpeningPattern::Blocked, Transport::Tcp, _) => {
+            "let more connections through to that port: raise the limit for a source, or `nf_conntrack_max` of the firewall"
+        }
+        (OpeningPattern::Limit | OpeningPattern::Unclear, _, true) => {
+            "raise that limit, ask for fewer flows (-P), or measure with those that open (--partial)"
+        }
+        (OpeningPattern::Limit | OpeningPattern::Unclear, _, false) => {
+            "raise that limit, or ask for fewer flows (-P)"
+        }
+        (OpeningPattern::Paths, _, true) => {
+            "have the path repaired, or measure with those that open (--partial)"
+        }
+        (OpeningPattern::Paths, _, false) => "have the path repaired, or ask for fewer flows (-P)",
     }
 }
 

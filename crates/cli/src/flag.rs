@@ -8,7 +8,7 @@ pub const fn flag(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::ParallelFlows | Quantity::Clients => "--parallel",
         Quantity::Length => "--length",
-        Quantity::Interval => "--interval",
+        Quantity::Interval | Quantity::Intervals => "--interval",
         Quantity::Duration => "--time",
         Quantity::IdleTime => "--idle",
         Quantity::WarmUp => "--omit",
@@ -18,7 +18,7 @@ pub const fn flag(quantity: Quantity) -> &'static str {
         Quantity::Dscp => "--dscp",
         Quantity::Window => "--window",
         Quantity::Congestion => "--congestion",
-        Quantity::Messages => "--count",
+        Quantity::Messages | Quantity::Connections => "--count",
         Quantity::MessageSizes => "a size of --length or --sizes",
         Quantity::SizeCount => "the number of --sizes",
         Quantity::ReplyTimeout => "--timeout",

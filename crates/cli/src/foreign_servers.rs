@@ -1,10 +1,10 @@
 //! The servers of other programs' protocols that `caudal serve` runs beside its own.
 
 use crate::args::{ServeArgs, protocol_name};
-use caudal_engine::peer::iperf2::{Iperf2Options, Iperf2Server};
-use caudal_engine::peer::nttcp::{NttcpOptions, NttcpServer};
 use caudal_engine::server::{ProtocolAccess, SessionEvent, SessionEventSender};
 use caudal_engine::{Admission, Protocol, RunError, Server, SessionLimits};
+use caudal_foreign::iperf2::{Iperf2Options, Iperf2Server};
+use caudal_foreign::nttcp::{NttcpOptions, NttcpServer};
 use caudal_wire::{iperf2, nttcp};
 use std::sync::mpsc::Sender;
 
@@ -172,7 +172,7 @@ fn start_iperf2(
     events: SessionEventSender,
 ) -> Result<Box<dyn ForeignServer>, RunError> {
     let options = Iperf2Options {
-        bind: args.bind,
+        bind: args.bind.map(|local| local.address),
         port: args.iperf2_port.unwrap_or(iperf2::PORT),
         limits: limits.clone(),
         idle_timeout: args.idle_timeout,
@@ -195,7 +195,7 @@ fn start_nttcp(
     events: SessionEventSender,
 ) -> Result<Box<dyn ForeignServer>, RunError> {
     let options = NttcpOptions {
-        bind: args.bind,
+        bind: args.bind.map(|local| local.address),
         port: args.nttcp_port.unwrap_or(nttcp::PORT),
         limits: limits.clone(),
         idle_timeout: args.idle_timeout,

@@ -3,7 +3,9 @@
 
 pub mod args;
 pub mod capture;
+mod command_run;
 mod completions;
+pub mod connect;
 pub mod exit;
 mod failure_report;
 pub mod file;
@@ -12,6 +14,8 @@ mod foreign_servers;
 mod invocation;
 pub mod iperf3_flags;
 pub mod lab;
+mod machine_checks;
+mod measure_failure;
 mod metrics;
 pub mod output;
 pub mod path;
@@ -104,6 +108,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Tcp(args) => throughput::tcp(args, interrupt),
         Command::Udp(args) => throughput::udp(args, interrupt),
         Command::Rtt(args) => rtt::rtt(args, interrupt),
+        Command::Connect(args) => connect::connect(args, interrupt),
         Command::Quality(args) => quality::quality(args, interrupt),
         Command::File(args) => file::file(args, interrupt),
         Command::Path(args) => path::path(args, interrupt),

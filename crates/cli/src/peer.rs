@@ -1,163 +1,153 @@
-//! The other end of a test: the host that was named, or a server of this process on loopback.
+//! The other end of a test as the flags name it: the host, or a server of this process on loopback.
 
 use crate::args::TargetArgs;
 use crate::exit::Failure;
 use crate::token_file::read_token;
-use caudal_engine::peer::{Peer, PeerInfo, connect, connect_any};
-use caudal_engine::{
-    AddressFamily, LocalBinding, Protocol, RunError, Server, ServerOptions, SessionLimits,
-    StoreDirectory, TOOL, Target, TransferLocalOptions,
-};
+use caudal_engine::{AddressFamily, LocalBinding, Protocol, RunError, Target};
+use caudal_measure::{MeasureError, ObservationRequest, PeerRequest, ServerChoice, TestPeer};
 use caudal_sys::signal::Interrupt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::path::Path;
-use std::time::Duration;
 
-/// The time the server of this process waits for its only client.
-const OWN_IDLE_TIMEOUT: Duration = Duration::from_secs(3600);
-
-/// The peer of a command, which may be a server of this process.
-pub struct CommandPeer {
-    peer: Box<dyn Peer>,
-    /// The server that was started because no host was named.
-    own: Option<Server>,
+/// Connects to a server of caudal at the host that was named, or to one started on loopback for the occasion.
+///
+/// # Errors
+/// When no server of caudal answers.
+pub fn connect_native(
+    args: &TargetArgs,
+    observation: ObservationRequest,
+    interrupt: &'static Interrupt,
+) -> Result<TestPeer, Failure> {
+    let server = args.native_server()?;
+    connect(args, server, observation, interrupt)
 }
 
-impl CommandPeer {
-    /// Connects to the host that was named, or to a server started on loopback for the occasion.
+/// Tries to connect in the same way: the peer, or the reason why no server of caudal answers.
+///
+/// # Errors
+/// When the file with the token cannot be read.
+pub fn try_native(
+    args: &TargetArgs,
+    observation: ObservationRequest,
+    interrupt: &'static Interrupt,
+) -> Result<Result<TestPeer, MeasureError>, Failure> {
+    let request = PeerRequest {
+        server: args.native_server()?,
+        observation,
+    };
+    Ok(TestPeer::connect(&request, interrupt))
+}
+
+/// Connects in the same way to a server that speaks `protocol`; without one, to a server of caudal or of iperf3.
+///
+/// # Errors
+/// When no such server answers.
+pub fn connect_as(
+    args: &TargetArgs,
+    protocol: Option<Protocol>,
+    observation: ObservationRequest,
+    interrupt: &'static Interrupt,
+) -> Result<TestPeer, Failure> {
+    let server = args.server_speaking(protocol)?;
+    connect(args, server, observation, interrupt)
+}
+
+/// Connects to a server.
+///
+/// # Errors
+/// When it does not answer.
+pub fn connect(
+    args: &TargetArgs,
+    server: ServerChoice,
+    observation: ObservationRequest,
+    interrupt: &'static Interrupt,
+) -> Result<TestPeer, Failure> {
+    let request = PeerRequest {
+        server,
+        observation,
+    };
+    TestPeer::connect(&request, interrupt).map_err(|error| args.connect_failure(error))
+}
+
+/// The peer as people are shown it.
+#[must_use]
+pub fn describe(peer: &TestPeer) -> String {
+    if peer.is_own() {
+        "this machine over loopback".to_owned()
+    } else {
+        let info = peer.info();
+        format!("{} ({})", info.address, info.server.name)
+    }
+}
+
+impl TargetArgs {
+    /// A server of caudal.
     ///
     /// # Errors
-    /// When no server of caudal answers.
-    pub fn connect(args: &TargetArgs, interrupt: &'static Interrupt) -> Result<Self, Failure> {
-        if args.host.is_none() {
-            return Self::connect_own(args, TransferLocalOptions::default(), interrupt);
+    /// When the file with the token cannot be read.
+    pub fn native_server(&self) -> Result<ServerChoice, Failure> {
+        match self.host {
+            None => Ok(self.own_server(false)),
+            Some(_) => {
+                let target = self.authenticated_target()?;
+                Ok(ServerChoice::Speaking(Protocol::Native, target))
+            }
         }
-        let target = args.authenticated_target()?;
-        let peer = connect(Protocol::Native, &target, TOOL, Some(interrupt))
-            .map_err(|error| args.connect_failure(error))?;
-        Ok(Self { peer, own: None })
     }
 
-    /// Connects in the same way to a server that speaks `protocol`; without one, to a server of caudal or of iperf3.
-    ///
-    /// # Errors
-    /// When no such server answers.
-    pub fn connect_as(
-        args: &TargetArgs,
-        protocol: Option<Protocol>,
-        interrupt: &'static Interrupt,
-    ) -> Result<Self, Failure> {
-        if protocol.is_none() && args.host.is_none() {
-            return Self::connect_own(args, TransferLocalOptions::default(), interrupt);
+    /// A server that speaks `protocol`; without one, a server of caudal or of iperf3.
+    fn server_speaking(&self, protocol: Option<Protocol>) -> Result<ServerChoice, Failure> {
+        if protocol.is_none() && self.host.is_none() {
+            return Ok(self.own_server(false));
         }
-        let mut target = args.authenticated_target()?;
+        let mut target = self.authenticated_target()?;
         if let (Some(protocol), Some(_)) = (protocol, &target.token) {
             return Err(Failure::usage(
                 format!("--token-file authenticates servers of caudal, not of {protocol}"),
                 "leave --as out, or --token-file (and CAUDAL_TOKEN_FILE)",
             ));
         }
-        let peer = match (protocol, &args.host) {
+        match (protocol, &self.host) {
             // With a token there is no other protocol: it would authenticate nobody.
             (None, _) if target.token.is_some() => {
-                connect(Protocol::Native, &target, TOOL, Some(interrupt))
+                Ok(ServerChoice::Speaking(Protocol::Native, target))
             }
-            (None, _) => connect_any(&target, TOOL, Some(interrupt)),
-            (Some(_), None) => {
-                return Err(Failure::usage(
-                    "--as is given without a HOST",
-                    "name the host on which that server runs",
-                ));
-            }
+            (None, _) => Ok(ServerChoice::Recognised(target)),
+            (Some(_), None) => Err(Failure::usage(
+                "--as is given without a HOST",
+                "name the host on which that server runs",
+            )),
             (Some(protocol), Some(_)) => {
-                if args.given_port().is_none() {
+                if self.given_port().is_none() {
                     target.port = protocol.default_port();
                 }
-                connect(protocol, &target, TOOL, Some(interrupt))
+                Ok(ServerChoice::Speaking(protocol, target))
             }
-        };
-        let peer = peer.map_err(|error| args.connect_failure(error))?;
-        Ok(Self { peer, own: None })
+        }
     }
 
-    /// Connects as [`connect`](Self::connect) does, for file transfers: a server started for the occasion writes what it stores into
-    /// files without a name in the current directory.
+    /// A server of caudal for file transfers: one that is started for the occasion writes what it stores into files without a name in
+    /// the current directory.
     ///
     /// # Errors
-    /// When no server of caudal answers.
-    pub fn connect_for_files(
-        args: &TargetArgs,
-        interrupt: &'static Interrupt,
-    ) -> Result<Self, Failure> {
-        if args.host.is_some() {
-            return Self::connect(args, interrupt);
-        }
-        let files = TransferLocalOptions {
-            store: StoreDirectory::open(Path::new(".")).ok(),
-            ..TransferLocalOptions::default()
-        };
-        Self::connect_own(args, files, interrupt)
-    }
-
-    /// Starts a server on loopback and connects to it.
-    fn connect_own(
-        args: &TargetArgs,
-        transfer: TransferLocalOptions,
-        interrupt: &'static Interrupt,
-    ) -> Result<Self, Failure> {
-        let is_v6 = args.ipv6 || args.bind.is_some_and(|local| local.is_ipv6());
-        let loopback: IpAddr = if is_v6 {
-            Ipv6Addr::LOCALHOST.into()
-        } else {
-            Ipv4Addr::LOCALHOST.into()
-        };
-        let options = ServerOptions {
-            bind: Some(loopback),
-            port: 0,
-            tool: TOOL.to_owned(),
-            idle_timeout: OWN_IDLE_TIMEOUT,
-            limits: SessionLimits::unlimited(),
-            transfer,
-            ..ServerOptions::default()
-        };
-        let own = Server::start(options, Default::default())?;
-        let target = Target {
-            host: loopback.to_string(),
-            port: own.local().port(),
-            ..args.target()
-        };
-        let peer = connect(Protocol::Native, &target, TOOL, Some(interrupt))
-            .map_err(|error| args.connect_failure(error))?;
-        Ok(Self {
-            peer,
-            own: Some(own),
-        })
-    }
-
-    /// The peer itself.
-    pub fn peer_mut(&mut self) -> &mut dyn Peer {
-        &mut *self.peer
-    }
-
-    /// The information about the peer.
-    #[must_use]
-    pub fn info(&self) -> &PeerInfo {
-        self.peer.info()
-    }
-
-    /// The peer as people are shown it.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        if self.own.is_some() {
-            "this machine over loopback".to_owned()
-        } else {
-            let info = self.info();
-            format!("{} ({})", info.address, info.server.name)
+    /// When the file with the token cannot be read.
+    pub fn file_server(&self) -> Result<ServerChoice, Failure> {
+        match self.host {
+            None => Ok(self.own_server(true)),
+            Some(_) => self.native_server(),
         }
     }
-}
 
-impl TargetArgs {
+    /// A server of this process.
+    fn own_server(&self, stores_files: bool) -> ServerChoice {
+        let Target {
+            family, binding, ..
+        } = self.target();
+        ServerChoice::Own {
+            family,
+            binding,
+            stores_files,
+        }
+    }
+
     /// The address of the server, and the local address to reach it from.
     #[must_use]
     pub fn target(&self) -> Target {
@@ -176,7 +166,8 @@ impl TargetArgs {
                 _ => None,
             },
             binding: LocalBinding {
-                address: self.bind,
+                address: self.bind.map(|local| local.address),
+                scope_id: self.bind.map_or(0, |local| local.scope_id),
                 device: self.device.clone(),
                 port: None,
             },
@@ -194,13 +185,14 @@ impl TargetArgs {
     }
 
     /// The failure of connecting.
-    fn connect_failure(&self, error: RunError) -> Failure {
+    #[must_use]
+    pub fn connect_failure(&self, error: MeasureError) -> Failure {
         match (self.bind, &error) {
             // A name with no address of that family: the resolver itself gives no such answer.
-            (Some(bind), RunError::Resolve { cause, .. })
+            (Some(bind), MeasureError::Run(RunError::Resolve { cause, .. }))
                 if !self.ipv4 && !self.ipv6 && cause.kind() == std::io::ErrorKind::NotFound =>
             {
-                self.another_family(bind)
+                self.another_family(bind.address)
             }
             _ => error.into(),
         }

@@ -3,10 +3,11 @@
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::store_advice::store_advice;
-use caudal_core::run::{Environment, Machine, Run};
+use caudal_core::run::{Environment, Machine, Run, RunOutcome};
 use caudal_engine::StartedRun;
 use caudal_engine::machine::MachineMonitor;
-use caudal_store::{Recording, RecordingError, RunOutcome, SampleSeries, StoreError, StoredRun};
+use caudal_measure::RunPart;
+use caudal_store::{Recording, RecordingError, SampleSeries, StoreError, StoredRun};
 use std::io::Write;
 use std::net::IpAddr;
 
@@ -17,16 +18,6 @@ pub const SHOWN: usize = 8;
 #[must_use]
 pub fn short(id: &str) -> &str {
     id.get(..SHOWN).unwrap_or(id)
-}
-
-/// The outcome of a run whose command ends with this exit code.
-#[must_use]
-pub const fn run_outcome(exit: Exit, is_cut_short: bool) -> RunOutcome {
-    match exit {
-        _ if is_cut_short => RunOutcome::CutShort,
-        Exit::Done => RunOutcome::Done,
-        _ => RunOutcome::Failed,
-    }
 }
 
 /// The recording of a command's run, from before it begins.
@@ -63,14 +54,10 @@ impl CommandRecording {
 
     /// Records runs that are parts of one that is recorded as a whole, without tags and without a line for each. A failure is one line
     /// on standard error, and ends it.
-    pub fn record_parts(
-        &self,
-        peer: IpAddr,
-        parts: impl IntoIterator<Item = (StartedRun, Run, RunOutcome)>,
-    ) {
+    pub fn record_parts(&self, peer: IpAddr, parts: impl IntoIterator<Item = RunPart>) {
         let machine = self.monitor.machine(Some(peer));
-        for (started, run, outcome) in parts {
-            let stored = stored_run(&started, &run, outcome, machine.clone());
+        for part in parts {
+            let stored = stored_run(&part.started, &part.run, part.outcome, machine.clone());
             if let Err(error) = self.recording.record_part(&stored) {
                 warn(&not_recorded(&error));
                 return;
@@ -145,17 +132,4 @@ fn warn(failure: &Failure) {
     let line = failure.to_string();
     let line = line.replacen("caudal: ", "caudal: warning: ", 1);
     let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_that_was_cut_short_is_not_taken_for_one_that_failed() {
-        assert_eq!(run_outcome(Exit::Done, false), RunOutcome::Done);
-        assert_eq!(run_outcome(Exit::Failed, false), RunOutcome::Failed);
-        assert_eq!(run_outcome(Exit::Failed, true), RunOutcome::CutShort);
-        assert_eq!(run_outcome(Exit::Peer, true), RunOutcome::CutShort);
-    }
 }

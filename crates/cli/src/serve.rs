@@ -1,6 +1,6 @@
 //! `caudal serve`: a server that runs until it is interrupted.
 
-use crate::args::ServeArgs;
+use crate::args::{LocalAddressArg, ServeArgs, missing_zone};
 use crate::exit::{Exit, Failure};
 use crate::foreign_servers::{ForeignServers, StartedServer};
 use crate::metrics::{MetricsAddress, MetricsServer};
@@ -9,13 +9,13 @@ use crate::token_file::read_tokens;
 use caudal_compat::iperf3::login::{AuthorizedUsers, LoginPadding};
 use caudal_compat::iperf3::transcripts;
 use caudal_core::units::{BitRate, ByteCount, format_duration};
-use caudal_engine::peer::iperf3::{Iperf3Options, LoginCheck};
 use caudal_engine::server::{AuthenticationOptions, ProtocolAccess, SessionEvent};
 use caudal_engine::{
     MemoryBudget, Protocol, RunError, ServedDirectory, Server, ServerOptions, SessionLimits,
     StoreDirectory, TOOL, TransferFileError, TransferLocalOptions,
 };
-use caudal_sys::process::raise_open_file_limit;
+use caudal_foreign::iperf3::{Iperf3Options, Iperf3SharedPort, LoginCheck};
+use caudal_sys::process::{open_file_limit, raise_open_file_limit};
 use caudal_sys::signal::Interrupt;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -32,6 +32,9 @@ const MIN_BYTES: ByteCount = ByteCount::new(65_507);
 /// The lowest limit on the memory for clients: the buffers of one test.
 const MIN_MEMORY: ByteCount = ByteCount::new(4 << 20);
 
+/// The descriptors with which a server and one client with ten flows get along.
+const FEW_DESCRIPTORS: u64 = 64;
+
 /// Runs `caudal serve`.
 ///
 /// # Errors
@@ -46,14 +49,24 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
     };
     let options = server_options(args, &limits)?;
     // Without more descriptors there are fewer places; the server says so when it is out of them.
-    let _ = raise_open_file_limit();
+    let descriptors = raise_open_file_limit().unwrap_or_else(|_| open_file_limit());
     let (sender, events) = channel();
     let server = Server::start(options, sender.clone().into()).map_err(start_failure)?;
     let metrics = args.prometheus.map(start_metrics).transpose()?;
     let mut log = ServerLog::new(args.json_log, args.quiet);
     log.listening(server.local());
+    if let Some(cause) = server.without_v6() {
+        log.started(&StartedServer {
+            protocol: Protocol::Native,
+            port: None,
+            message: format!("IPv6 is not served, only IPv4: {cause}"),
+        });
+    }
     if let Some(metrics) = &metrics {
         log.metrics(metrics.local());
+    }
+    if descriptors < FEW_DESCRIPTORS {
+        log.few_descriptors(descriptors);
     }
     let others = ForeignServers::start(args, &limits, &server, &sender);
     drop(sender);
@@ -111,7 +124,8 @@ fn start_metrics(address: MetricsAddress) -> Result<MetricsServer, Failure> {
 /// The settings of the server.
 fn server_options(args: &ServeArgs, limits: &SessionLimits) -> Result<ServerOptions, Failure> {
     Ok(ServerOptions {
-        bind: args.bind,
+        bind: args.bind.map(|local| local.address),
+        bind_scope_id: args.bind.map_or(0, |local| local.scope_id),
         port: args.port,
         one_off: args.one_off,
         max_clients: args.max_clients,
@@ -120,7 +134,7 @@ fn server_options(args: &ServeArgs, limits: &SessionLimits) -> Result<ServerOpti
         allow: args.allow.clone(),
         idle_timeout: args.idle_timeout,
         tool: TOOL.to_owned(),
-        iperf3: iperf3_options(args)?,
+        shared_port: vec![Arc::new(Iperf3SharedPort::new(iperf3_options(args)?))],
         authentication: authentication_options(args)?,
         transfer: TransferLocalOptions {
             served: open_directory("--files", args.files.as_deref(), ServedDirectory::open)?,
@@ -150,6 +164,10 @@ fn open_directory<T>(
 
 /// Checks the flags.
 fn check(args: &ServeArgs) -> Result<(), Failure> {
+    if let Some(local) = args.bind.filter(LocalAddressArg::lacks_zone) {
+        let (message, advice) = missing_zone(&local.to_string());
+        return Err(Failure::usage(format!("--bind {message}"), advice));
+    }
     let iperf2_flags = [
         ("--iperf2-trust", !args.iperf2_trust.is_empty()),
         ("--iperf2-group", !args.iperf2_group.is_empty()),

@@ -1,19 +1,16 @@
 //! The log of `caudal serve`: a line of text or of JSON for each event.
 
 use crate::foreign_servers::StartedServer;
-use crate::output::text;
 use caudal_core::date::rfc3339;
 use caudal_core::event::{DataConnection, EndedFlow, EndedTest, Event};
-use caudal_core::plan::{
-    Direction, Directions, Plan, PlanRecord, TestEnd, TrainsPlan, TransferContent, TransferPlan,
-    Transport,
-};
+use caudal_core::plan::{Direction, Plan, PlanRecord, Transport};
 use caudal_core::sample::Counters;
 use caudal_core::text::{on_one_line, printable};
-use caudal_core::units::{BitRate, ByteCount, format_duration};
+use caudal_core::units::{BitRate, ByteCount};
 use caudal_engine::server::{SessionEvent, SessionEventKind};
 use caudal_engine::{Network, Protocol, TOOL};
 use caudal_sys::clock::realtime_ns;
+use caudal_views::text;
 use caudal_wire::preamble::PROTOCOL;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -89,6 +86,14 @@ impl ServerLog {
             "no authentication: any host of the allowed networks may measure (--token-file)"
         };
         self.write(line, || json!({"event": "unauthenticated", "what": line}));
+    }
+
+    /// Shows that the server may have so few descriptors that clients will be refused.
+    pub fn few_descriptors(&self, limit: u64) {
+        let line = format!(
+            "this process may have {limit} descriptors only: raise the limit (ulimit -n), or clients are refused"
+        );
+        self.write(&line, || json!({"event": "few_descriptors", "what": line}));
     }
 
     /// Shows that the server is being stopped.
@@ -364,78 +369,5 @@ fn transport_name(is_udp: bool) -> Transport {
 
 /// The test in a line.
 fn describe(plan: &PlanRecord) -> String {
-    let Ok(plan) = Plan::try_from(plan) else {
-        return "a test".to_owned();
-    };
-    let transport = plan.transport();
-    if let Plan::Echo(plan) = &plan {
-        let sizes = plan.sizes.len();
-        return format!(
-            "echo over {transport}, {} connection(s), {sizes} size(s)",
-            plan.clients
-        );
-    }
-    if let Plan::Quality(plan) = &plan {
-        return format!(
-            "latency under load: {}, {}, {} flow(s) a direction",
-            plan.load.name(),
-            format_duration(plan.time),
-            plan.parallel
-        );
-    }
-    if let Plan::Transfer(plan) = &plan {
-        return transfer_text(plan);
-    }
-    if let Plan::Trains(plan) = &plan {
-        return trains_text(plan);
-    }
-    let Some(bulk) = plan.bulk() else {
-        return transport.to_string();
-    };
-    let directions = match bulk.directions {
-        Directions::Up => "upload",
-        Directions::Down => "download",
-        Directions::Both => "both directions",
-    };
-    let end = match bulk.end {
-        TestEnd::Time(time) => format_duration(time),
-        TestEnd::Bytes(bytes) => bytes.to_string(),
-    };
-    format!("{transport} {directions}, {} flow(s), {end}", bulk.parallel)
-}
-
-/// Trains of datagrams in a few words.
-fn trains_text(plan: &TrainsPlan) -> String {
-    let each = [("received", plan.series.up), ("sent", plan.series.down)];
-    let texts = each.iter().filter_map(|(action, series)| {
-        let series = (*series)?;
-        let rate = series
-            .train_rate()
-            .map_or_else(|| "back to back".to_owned(), |rate| format!("at {rate}"));
-        Some(format!(
-            "{} train(s) of {} datagrams of {} B {rate} {action}",
-            series.trains, series.datagrams, series.length
-        ))
-    });
-    texts.collect::<Vec<String>>().join(", ")
-}
-
-/// A file transfer in a few words.
-fn transfer_text(plan: &TransferPlan) -> String {
-    let action = match plan.direction {
-        Direction::Up => "receive",
-        Direction::Down => "send",
-    };
-    let size = plan.content.bytes().map(|bytes| format!(" of {bytes}"));
-    let size = size.unwrap_or_default();
-    let via = plan.via.protocol();
-    match &plan.content {
-        TransferContent::Generated { .. } => {
-            format!("{action} a generated file{size} over {via}")
-        }
-        TransferContent::File(file) => {
-            let name = printable(&file.name);
-            format!("{action} the file {name}{size} over {via}")
-        }
-    }
+    Plan::try_from(plan).map_or_else(|_| "a test".to_owned(), |plan| plan.at_server())
 }

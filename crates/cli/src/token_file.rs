@@ -7,7 +7,7 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// The maximum size of a file of tokens, in bytes.
+/// Maximum size of a file of tokens, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 /// The permissions that let every user read or write a file.
 const OTHERS: u32 = 0o006;

@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::net::IpAddr;
 
 /// Words for commands in other programs, and the commands here.
-const COMMANDS: [(&[&str], &str); 6] = [
+const COMMANDS: [(&[&str], &str); 5] = [
     (
         &["ping", "latency", "delay", "echo", "round-trip"],
         "caudal rtt HOST",
@@ -28,7 +28,6 @@ const COMMANDS: [(&[&str], &str); 6] = [
         "caudal tcp HOST",
     ),
     (&["server", "listen", "daemon"], "caudal serve"),
-    (&["iperf2"], "caudal iperf"),
     (&["version"], "caudal --version"),
     (&["history", "runs", "results"], "caudal report list"),
 ];
@@ -133,7 +132,6 @@ mod tests {
             ("ping far", "`caudal rtt HOST`"),
             ("client far", "`caudal tcp HOST`"),
             ("server", "`caudal serve`"),
-            ("iperf2 -s", "`caudal iperf`"),
             ("192.0.2.1", "`caudal tcp 192.0.2.1`"),
             ("far.example:5201", "`caudal tcp far.example:5201`"),
             ("tpc", "`caudal tcp`"),

@@ -1,4 +1,4 @@
-//! The parser of command lines in the manner of GNU getopt_long: clusters of short options, abbreviated long ones.
+//! The parser of command lines in the manner of GNU `getopt_long`: clusters of short options, abbreviated long ones.
 //!
 //! An option is a row of a program's table: its names, its argument, and the setting that it changes in the program's
 //! draft `D`. Unknown, ambiguous and incomplete options are errors of the parser.
@@ -122,7 +122,7 @@ impl<D, G> GivenOption<'_, D, G> {
     }
 }
 
-/// An error in a command line, worded as by getopt_long of the GNU C library.
+/// An error in a command line, worded as by `getopt_long` of the GNU C library.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     /// There is no option of this name.

@@ -8,8 +8,9 @@ use std::process::ExitCode;
 pub type ToolCommand = fn(Vec<String>) -> ExitCode;
 
 /// The commands, by the name of a link to this program.
-const TOOL_COMMANDS: [(&str, ToolCommand); 3] = [
+const TOOL_COMMANDS: [(&str, ToolCommand); 4] = [
     ("iperf", |arguments| crate::iperf2::main(&arguments)),
+    ("iperf2", |arguments| crate::iperf2::main(&arguments)),
     ("iperf3", |arguments| crate::iperf3::main(&arguments)),
     ("nttcp", |arguments| crate::nttcp::main(&arguments)),
 ];
@@ -40,7 +41,7 @@ mod tests {
     #[test]
     fn the_name_it_is_called_by_decides_wherever_it_lies() {
         assert!(tool_command(OsStr::new("/usr/bin/iperf3")).is_some());
-        for name in ["iperf", "iperf3", "nttcp"] {
+        for name in ["iperf", "iperf2", "iperf3", "nttcp"] {
             assert!(tool_command(OsStr::new(name)).is_some(), "{name}");
         }
         assert!(tool_command(OsStr::new("/iperf3/caudal")).is_none());

@@ -2,13 +2,13 @@
 
 use caudal_core::event::{Event, View};
 use caudal_core::plan::PlanRecord;
-use caudal_core::run::{Environment, RunRecorder};
+use caudal_core::run::{Environment, RunOutcome, RunRecorder};
 use caudal_core::text::{ExternalText, on_one_line};
 use caudal_engine::machine::MachineMonitor;
 use caudal_engine::{StartedRun, TOOL, describe_host, this_tool};
-use caudal_store::{Recording, RecordingError, RunOutcome, StoreError, StoredRun};
+use caudal_store::{Recording, RecordingError, StoreError, StoredRun};
 use std::io::Write;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// The remedy where no file can be used: these programs have no flags for the store.
 const OTHER_FILE: &str = "name a file with CAUDAL_STORE=FILE, or say CAUDAL_STORE=none";
@@ -66,7 +66,7 @@ impl ClientRecording {
             ClientEnd::Failed(_) => RunOutcome::Failed,
         };
         let StartedRun { header, started_ns } = self.started;
-        let client = describe_host(TOOL, peer);
+        let client = describe_host(TOOL, peer.map(|peer| SocketAddr::new(peer, 0)));
         let Some(run) = self.recorder.into_run(header, client) else {
             return;
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The time between two readings at the beginning of a test.
 const FIRST_STEP: Duration = Duration::from_millis(50);
-/// The maximum number of readings kept. When there are more, every other one is dropped and the time between them doubles.
+/// Maximum number of readings kept. When there are more, every other one is dropped and the time between them doubles.
 const MAX_READINGS: usize = 1000;
 
 /// The payload that had arrived at some time.

@@ -52,6 +52,21 @@ pub(crate) fn datagram_span_ns(
     }
 }
 
+/// The same in a test that ends by a number of datagrams, whose last reading follows the last arrival: two of them are a gap apart, and
+/// of one there is no time that could be a gap.
+pub(crate) fn counted_span_ns(
+    first: &Reading<ReceiverCounters>,
+    last: &Reading<ReceiverCounters>,
+) -> Option<u64> {
+    let (from, until) = (&first.counters, &last.counters);
+    let gap_ns = until.last_ns.saturating_sub(until.first_ns);
+    match (from.datagrams, until.datagrams) {
+        (0, 1) => None,
+        (0, 2) if gap_ns > 0 => Some(2 * gap_ns),
+        _ => Some(datagram_span_ns(first, last)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +118,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn one_datagram_alone_has_no_rate_and_two_have_that_of_their_gap() {
+        let reading = |at_ns, counters: ReceiverCounters| Reading { at_ns, counters };
+        let start = reading(0, ReceiverCounters::default());
+        // The only one arrived in 0.3 ms, and was read a little later.
+        let one = reading(MS / 2, paced(MS / 3, 12 * MS, MS / 2));
+        assert_eq!(counted_span_ns(&start, &one), None);
+        let two = reading(13 * MS, paced(MS, 12 * MS, 13 * MS));
+        assert_eq!(counted_span_ns(&start, &two), Some(24 * MS));
+        let more = reading(121 * MS, paced(MS, 12 * MS, 121 * MS));
+        assert_eq!(counted_span_ns(&start, &more), Some(11 * 12 * MS));
     }
 
     #[test]

@@ -12,9 +12,9 @@ const CHECK_SEQUENCE: u64 = 4;
 const VLAN_TAG: u64 = 4;
 /// Preamble and start delimiter.
 const PREAMBLE: u64 = 8;
-/// The minimum gap between two frames, 96 bit times.
+/// Minimum gap between two frames, 96 bit times.
 const INTERFRAME_GAP: u64 = 12;
-/// The minimum frame from destination address to check sequence.
+/// Smallest frame from destination address to check sequence.
 const MIN_FRAME: u64 = 64;
 const TCP_HEADER: u64 = 20;
 /// The timestamps option with its two bytes of padding (RFC 7323 section 3 and appendix A).
@@ -23,7 +23,7 @@ const TCP_TIMESTAMPS: u64 = 12;
 const SACK_OPTION: u64 = 4;
 /// One block of it: two sequence numbers.
 const SACK_BLOCK: u64 = 8;
-/// The maximum length of the options in a TCP header: a data offset of 15 words less the 5 of the header (RFC 9293 section 3.1).
+/// Maximum length of the options in a TCP header: a data offset of 15 words less the 5 of the header (RFC 9293 section 3.1).
 const MAX_TCP_OPTIONS: u64 = 40;
 const UDP_HEADER: u64 = 8;
 /// The extension header in every fragment of an IPv6 packet (RFC 8200 section 4.5).

@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 /// The beginning of the alias of a lab's interface.
 const ALIAS: &str = "caudal lab";
-/// The maximum length of an alias, bytes. Source: `IFALIASZ`, include/uapi/linux/if.h.
+/// Maximum length of an alias, bytes. Source: `IFALIASZ`, include/uapi/linux/if.h.
 const MAX_ALIAS: usize = 255;
 
 /// The link of a lab behind an interface of one of its hosts, and its rates.

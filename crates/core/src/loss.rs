@@ -70,7 +70,7 @@ pub struct LossLocation {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Loss {
-    /// `true` when every receiver gave its final account; without it what is missing cannot be told from what
+    /// `true` when every receiver gave its final account; without it what is missing cannot be distinguished from what
     /// was not yet read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<bool>,
@@ -101,8 +101,8 @@ pub struct Loss {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<LossRuns>,
     /// The loss location; absent in a log.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub places: Option<LossLocation>,
+    #[serde(alias = "places", skip_serializing_if = "Option::is_none")]
+    pub location: Option<LossLocation>,
 }
 
 impl Loss {

@@ -15,7 +15,7 @@ pub enum Method {
     Simulation,
 }
 
-/// The relative difference up to which an observation agrees with a prediction; beyond it one of the prediction's
+/// The maximum relative difference for an observation to agree with a prediction; beyond it one of the prediction's
 /// assumptions must have failed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tolerance {
@@ -91,7 +91,7 @@ pub struct Prediction {
     pub assumes: String,
     /// The source of the formula.
     pub source: String,
-    /// The difference up to which an observation agrees.
+    /// The maximum difference for an observation to agree.
     pub tolerance: Tolerance,
     /// The steps of the calculation with their numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -177,6 +177,18 @@ pub struct Sample {
     pub counters: Counters,
 }
 
+impl Sample {
+    /// The same without the kernel's account of the connection.
+    #[must_use]
+    pub const fn without_tcp(mut self) -> Self {
+        if let Counters::Sender(sender) = &mut self.counters {
+            sender.tcp = None;
+            sender.readings = None;
+        }
+        self
+    }
+}
+
 /// The settings the kernel granted a data socket, which may differ from those asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -203,6 +215,9 @@ pub struct Granted {
     /// `true` when Multipath TCP is in use; absent when it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mptcp: Option<bool>,
+    /// `true` when segments are acknowledged at once, without the usual delay (TCP receiver of a low rate).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quick_ack: Option<bool>,
     /// The maximum number of datagrams handed to the kernel in one call (UDP sender).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segments_per_send: Option<u32>,

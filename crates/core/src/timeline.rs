@@ -1,6 +1,6 @@
 //! The readings of a test's flows, from which intervals and totals are made.
 
-use crate::datagram_span::datagram_span_ns;
+use crate::datagram_span::{counted_span_ns, datagram_span_ns};
 use crate::interval::{
     Counted, FlowInterval, Interval, IntervalRow, Reading, ServerAccount, share,
 };
@@ -192,6 +192,96 @@ impl Timeline {
         }
     }
 
+    /// The transport under test.
+    #[must_use]
+    pub const fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// The numbers of the flows of a direction.
+    #[must_use]
+    pub fn flows_of(&self, direction: Direction) -> Vec<u32> {
+        let flows = self.flows.iter();
+        flows
+            .filter(|flow| flow.direction == direction)
+            .map(|flow| flow.id)
+            .collect()
+    }
+
+    /// The kernel's states of a flow at its sender, in the order they were read.
+    #[must_use]
+    pub fn sender_states(&self, flow: u32) -> Vec<TcpSnapshot> {
+        let readings = self.senders_of(flow).iter();
+        readings
+            .filter_map(|reading| reading.counters.tcp)
+            .collect()
+    }
+
+    /// The time of a reading of the senders of a direction, s after the start: that of the first flow.
+    #[must_use]
+    pub fn sender_time_s(&self, direction: Direction, tick: usize) -> Option<f64> {
+        let flow = *self.flows_of(direction).first()?;
+        let reading = self.senders_of(flow).get(tick)?;
+        Some(reading.at_ns as f64 / 1e9)
+    }
+
+    /// The time of the last reading of any sender, s after the start; that of any receiver where no sender was read.
+    #[must_use]
+    pub fn end_s(&self) -> f64 {
+        let last_ns = |ns: Option<u64>| ns.unwrap_or(0);
+        let sent = self.senders.iter().flatten().map(|reading| reading.at_ns);
+        let received = self.receivers.iter().flatten();
+        let received = received.map(|reading| reading.at_ns);
+        let end_ns = match last_ns(sent.max()) {
+            0 => last_ns(received.max()),
+            end_ns => end_ns,
+        };
+        end_ns as f64 / 1e9
+    }
+
+    fn senders_of(&self, flow: u32) -> &[Reading<SenderCounters>] {
+        let at = self.flows.iter().position(|known| known.id == flow);
+        at.map_or(&[], |at| &self.senders[at])
+    }
+
+    /// What the sender of a flow did between the readings around a time; `None` where it was not read.
+    #[must_use]
+    pub fn sent_around(&self, flow: u32, from_s: f64, to_s: f64) -> Option<SentAround> {
+        let readings = self.senders_of(flow);
+        let seconds = |reading: &Reading<SenderCounters>| reading.at_ns as f64 / 1e9;
+        let (first, last) = (readings.first()?, readings.last()?);
+        let before = readings.iter().rfind(|reading| seconds(reading) <= from_s);
+        let after = readings.iter().find(|reading| seconds(reading) >= to_s);
+        let (before, after) = (before.unwrap_or(first), after.unwrap_or(last));
+        let datagrams = |earlier: &Reading<SenderCounters>, later: &Reading<SenderCounters>| {
+            later
+                .counters
+                .datagrams
+                .saturating_sub(earlier.counters.datagrams)
+        };
+        let busy_us = after.counters.tcp.and_then(|tcp| tcp.busy_us);
+        let busy_before_us = before.counters.tcp.and_then(|tcp| tcp.busy_us);
+        let whole_s = (seconds(last) - seconds(first)).max(f64::EPSILON);
+        Some(SentAround {
+            span_s: seconds(after) - seconds(before),
+            busy_s: busy_us
+                .zip(busy_before_us)
+                .map(|(after, before)| after.saturating_sub(before) as f64 / 1e6),
+            datagrams: datagrams(before, after),
+            usual_rate: datagrams(first, last) as f64 / whole_s,
+        })
+    }
+
+    /// Drops all readings after the time, ns after the start, at which the other end was last heard.
+    pub fn cut_at(&mut self, at_ns: u64) {
+        for (receivers, senders) in self.receivers.iter_mut().zip(&mut self.senders) {
+            let heard = receivers.partition_point(|reading| reading.at_ns <= at_ns);
+            receivers.truncate(heard.max(1));
+            let sent = senders.partition_point(|reading| reading.at_ns <= at_ns);
+            senders.truncate(sent.max(1).min(receivers.len()));
+        }
+    }
+
     /// Adds the last, partial interval of a flow that ended before its last tick: up to its last byte.
     ///
     /// Where the flow was completed, readings after the last byte of a flow that ends by bytes are dropped.
@@ -261,6 +351,7 @@ impl Timeline {
         let elapsed_ns = last.at_ns.checked_sub(first.at_ns).filter(|ns| *ns > 0)?;
         let span_ns = match self.transport {
             Transport::Tcp => elapsed_ns,
+            Transport::Udp if self.ticks.total().is_none() => counted_span_ns(first, last)?,
             Transport::Udp => datagram_span_ns(first, last),
         };
         let senders = &self.senders[at];
@@ -314,6 +405,19 @@ impl Timeline {
                 / app_limited.len().max(1) as f64,
         })
     }
+}
+
+/// What a sender did between the readings around a time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SentAround {
+    /// The time between these readings, s.
+    pub span_s: f64,
+    /// The part of it in which its kernel had data outstanding, s (TCP).
+    pub busy_s: Option<f64>,
+    /// Datagrams handed to its kernel in it (UDP).
+    pub datagrams: u64,
+    /// Datagrams handed to its kernel per second over the whole test.
+    pub usual_rate: f64,
 }
 
 /// A flow over the measured part of a test.

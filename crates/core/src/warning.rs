@@ -87,8 +87,8 @@ pub enum WarningCode {
     ScheduleLate,
     /// A file transfer did not complete, or its content is not the sender's.
     TransferFailed,
-    /// An end did something otherwise than it was asked.
-    DoneOtherwise,
+    /// An end did not honour an option.
+    OptionNotHonoured,
     /// Datagrams are sent at a fixed rate without congestion control.
     NoCongestionControl,
     /// Transfers that are compared differ in more than their protocol.
@@ -101,6 +101,8 @@ pub enum WarningCode {
     Drift,
     /// The imported log breaks off.
     LogCutShort,
+    /// The imported log contradicts itself.
+    LogContradictory,
     /// The tool that wrote the imported log failed.
     ToolFailed,
     /// The imported log does not name the transport.
@@ -119,17 +121,31 @@ pub enum WarningCode {
     HostSilent,
     /// What answers in the name of the host is not the host itself.
     HostAnsweredFor,
+    /// Routers send packets to the host to one another.
+    RoutingLoop,
     /// A router drops packets that are too large without saying so.
     PathMtuBlackHole,
     /// Answers come back over another number of hops than probes went.
     ReturnPathDiffers,
+    /// The path drops some flows and carries others.
+    FlowsDropped,
+    /// The test was carried out with those of its flows that opened.
+    PartialFlows,
+    /// TCP is ended between both ends.
+    TcpProxy,
+    /// Nothing passed between the ends for a time.
+    Outage,
+    /// The peer's program stood still for a time.
+    PeerStopped,
+    /// This program, or its host, stood still for a time.
+    ProgramStopped,
     /// A code this version does not know.
     Unknown(Box<str>),
 }
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 50] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -154,13 +170,14 @@ impl WarningCode {
         Self::SizesLeftOut,
         Self::ScheduleLate,
         Self::TransferFailed,
-        Self::DoneOtherwise,
+        Self::OptionNotHonoured,
         Self::NoCongestionControl,
         Self::UnfairComparison,
         Self::WideSpread,
         Self::CorrelatedRuns,
         Self::Drift,
         Self::LogCutShort,
+        Self::LogContradictory,
         Self::ToolFailed,
         Self::KindAssumed,
         Self::SideUnknown,
@@ -170,8 +187,15 @@ impl WarningCode {
         Self::HopRateLimited,
         Self::HostSilent,
         Self::HostAnsweredFor,
+        Self::RoutingLoop,
         Self::PathMtuBlackHole,
         Self::ReturnPathDiffers,
+        Self::FlowsDropped,
+        Self::PartialFlows,
+        Self::TcpProxy,
+        Self::Outage,
+        Self::PeerStopped,
+        Self::ProgramStopped,
     ];
 
     /// The code as documents write it.
@@ -202,13 +226,14 @@ impl WarningCode {
             Self::SizesLeftOut => "sizes_left_out",
             Self::ScheduleLate => "schedule_late",
             Self::TransferFailed => "transfer_failed",
-            Self::DoneOtherwise => "done_otherwise",
+            Self::OptionNotHonoured => "option_not_honoured",
             Self::NoCongestionControl => "no_congestion_control",
             Self::UnfairComparison => "unfair_comparison",
             Self::WideSpread => "wide_spread",
             Self::CorrelatedRuns => "correlated_runs",
             Self::Drift => "drift",
             Self::LogCutShort => "log_cut_short",
+            Self::LogContradictory => "log_contradictory",
             Self::ToolFailed => "tool_failed",
             Self::KindAssumed => "kind_assumed",
             Self::SideUnknown => "side_unknown",
@@ -218,8 +243,15 @@ impl WarningCode {
             Self::HopRateLimited => "hop_rate_limited",
             Self::HostSilent => "host_silent",
             Self::HostAnsweredFor => "host_answered_for",
+            Self::RoutingLoop => "routing_loop",
             Self::PathMtuBlackHole => "path_mtu_black_hole",
             Self::ReturnPathDiffers => "return_path_differs",
+            Self::FlowsDropped => "flows_dropped",
+            Self::PartialFlows => "partial_flows",
+            Self::TcpProxy => "tcp_proxy",
+            Self::Outage => "outage",
+            Self::PeerStopped => "peer_stopped",
+            Self::ProgramStopped => "program_stopped",
             Self::Unknown(name) => name,
         }
     }
@@ -276,8 +308,8 @@ impl WarningCode {
             Self::TransferFailed => {
                 "a file transfer did not complete, or its content is not the sender's: it is no result; the command ends with code 1"
             }
-            Self::DoneOtherwise => {
-                "one end did something otherwise than it was asked, such as handing datagrams to its kernel"
+            Self::OptionNotHonoured => {
+                "an option was not honoured, such as the way in which datagrams are handed to the kernel"
             }
             Self::NoCongestionControl => {
                 "datagrams were sent at a fixed rate, whatever the network lost: other traffic gives way"
@@ -295,6 +327,9 @@ impl WarningCode {
                 "the times of a transfer rose or fell from the first half of the runs to the second"
             }
             Self::LogCutShort => "the imported log breaks off before the end of the test",
+            Self::LogContradictory => {
+                "the imported log contradicts itself: its end and its intervals, or its counts, cannot all be right"
+            }
             Self::ToolFailed => "the tool that wrote the imported log ended with an error",
             Self::KindAssumed => "the imported log does not name the transport: TCP is assumed",
             Self::SideUnknown => {
@@ -309,10 +344,32 @@ impl WarningCode {
                 "a hop limits the rate of its answers, so that probing takes longer"
             }
             Self::HostSilent => "the host at the end of the path does not answer probes",
-            Self::HostAnsweredFor => "what answers in the name of the host is not the host itself",
+            Self::HostAnsweredFor => "another device answers for the host",
+            Self::RoutingLoop => {
+                "routers send packets to the host to one another until their TTL ends"
+            }
             Self::PathMtuBlackHole => "a router drops packets that are too large without saying so",
             Self::ReturnPathDiffers => {
                 "answers come back over another number of hops than probes went"
+            }
+            Self::FlowsDropped => {
+                "the path drops packets of some source ports and carries those of others"
+            }
+            Self::PartialFlows => {
+                "some flows did not open, and the test was carried out with the others, as --partial asks"
+            }
+            Self::TcpProxy => {
+                "TCP is ended in the middle (a proxy, an ssh tunnel or a port forward): what a kernel knows of its connection \
+                 is of a part of the path"
+            }
+            Self::Outage => {
+                "nothing passed between the ends for a time: the path was interrupted, or the peer's host was down"
+            }
+            Self::PeerStopped => {
+                "the peer's program stood still for a time, while its host went on acknowledging"
+            }
+            Self::ProgramStopped => {
+                "this program was stopped, or its host suspended, for a time: what was not measured then says nothing about the path"
             }
             Self::Unknown(_) => "a warning of a newer version",
         }
@@ -364,7 +421,7 @@ impl WarningCode {
             Self::SizesLeftOut => "use TCP for larger messages",
             Self::ScheduleLate => "use a longer period, fewer clients, or a less busy machine",
             Self::TransferFailed => "see the reason, and transfer it again",
-            Self::DoneOtherwise => "compare with runs in which it did as asked",
+            Self::OptionNotHonoured => "compare with runs in which the option was honoured",
             Self::NoCongestionControl => {
                 "use it on isolated links only; cubic, newreno and bbr share a link"
             }
@@ -388,11 +445,29 @@ impl WarningCode {
             Self::HostAnsweredFor => {
                 "the hops end at the firewall: probe from inside of it for what lies behind"
             }
+            Self::RoutingLoop => "compare the routes to the host on these routers",
             Self::PathMtuBlackHole => {
                 "let ICMP type 3 code 4 (ICMPv6 type 2) pass on that router, or clamp the MSS there"
             }
-            Self::ReturnPathDiffers => {
-                "read round-trip times with care: they contain another way back"
+            Self::ReturnPathDiffers => "read round-trip times with care: the return path differs",
+            Self::FlowsDropped => {
+                "look for a bad member among links that share traffic by flow (ECMP, link aggregation), behind the last hop that answers"
+            }
+            Self::PartialFlows => {
+                "raise the limit on connections, or have the path repaired, and run again for all flows"
+            }
+            Self::TcpProxy => {
+                "measure to the server's own address, without what stands between, to learn about the path"
+            }
+            Self::Outage => "look at what the network, or the peer's host, did at that time",
+            Self::PeerStopped => {
+                "see whether the peer's program was stopped, or waits for something, such as a disk or a processor"
+            }
+            Self::ProgramStopped => {
+                "measure again without stopping it; a frozen cgroup or a paused machine stops it too"
+            }
+            Self::LogContradictory => {
+                "trust the intervals rather than the end; a newer version of the tool may not do this"
             }
             Self::LogCutShort
             | Self::ToolFailed
@@ -420,6 +495,11 @@ impl Serialize for WarningCode {
 impl<'de> Deserialize<'de> for WarningCode {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let name = Cow::<'de, str>::deserialize(from)?;
+        let name = match name.as_ref() {
+            // Written so before the first release.
+            "done_otherwise" => Cow::Borrowed("option_not_honoured"),
+            _ => name,
+        };
         let known = Self::ALL.into_iter().find(|code| code.name() == name);
         Ok(known.unwrap_or_else(|| Self::Unknown(name.into_owned().into_boxed_str())))
     }
@@ -454,6 +534,12 @@ mod tests {
             assert_eq!(serde_json::from_str::<WarningCode>(&text).unwrap(), code);
             assert!(!code.meaning().is_empty());
         }
+    }
+
+    #[test]
+    fn the_name_that_a_code_had_before_is_read() {
+        let code: WarningCode = serde_json::from_str(r#""done_otherwise""#).unwrap();
+        assert_eq!(code, WarningCode::OptionNotHonoured);
     }
 
     #[test]

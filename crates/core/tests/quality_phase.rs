@@ -42,6 +42,7 @@ fn phase(load: PhaseLoad, queue_ms: u64) -> PhaseMeasurements {
     let down: DirectionSummary = serde_json::from_str(text).unwrap();
     let loaded = load != PhaseLoad::Idle;
     PhaseMeasurements {
+        is_behind_proxy: false,
         load,
         start_ns,
         duration_ns: 10_000 * MS,

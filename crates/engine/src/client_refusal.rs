@@ -1,10 +1,8 @@
 //! The refusal of a client by a server, whatever protocol it speaks.
 
 use crate::admission::NotAdmitted;
-use crate::error::RunError;
-use crate::flow::LimitReached;
-use crate::watch::StopReason;
 use caudal_core::text::ExternalText;
+use caudal_flow::{LimitReached, RunError};
 use caudal_wire::message::Refusal;
 
 /// The refusal of a client, or the error that ended its session.
@@ -26,28 +24,18 @@ impl ClientRefusal {
     }
 
     /// The refusal of a client whose place was given to another.
-    pub(crate) fn given_up(reason: String) -> Self {
+    pub fn given_up(reason: String) -> Self {
         Self::new(Refusal::Full, reason)
     }
 
     /// The refusal because this machine did not grant what serving the client needs.
-    pub(crate) fn host(error: impl std::fmt::Display) -> Self {
+    pub fn host(error: impl std::fmt::Display) -> Self {
         Self::new(Refusal::Host, error.to_string())
     }
 
     /// The refusal because the client did not keep to its protocol.
-    pub(crate) fn protocol(error: impl std::fmt::Display) -> Self {
+    pub fn protocol(error: impl std::fmt::Display) -> Self {
         Self::new(Refusal::Protocol, error.to_string())
-    }
-
-    /// The error that stopped a test.
-    pub(crate) fn stopped(reason: &StopReason) -> Self {
-        let kind = match reason {
-            StopReason::Limit(_) => Refusal::Limit,
-            StopReason::Stopped => Refusal::Stopping,
-            _ => Refusal::Other,
-        };
-        Self::new(kind, reason.to_string())
     }
 }
 
@@ -78,7 +66,9 @@ impl From<&RunError> for ClientRefusal {
             RunError::Memory(_) => Refusal::Limit,
             RunError::Plan(_) | RunError::Acceptance(_) => Refusal::Plan,
             RunError::Unsupported { .. } => Refusal::Feature,
-            RunError::Local { .. } | RunError::Forbidden { .. } => Refusal::Host,
+            RunError::Local { .. } | RunError::Forbidden { .. } | RunError::Descriptors { .. } => {
+                Refusal::Host
+            }
             _ => Refusal::Other,
         };
         Self::new(kind, error.to_string())
@@ -104,12 +94,5 @@ mod tests {
             message: "no".into(),
         };
         assert_eq!(ClientRefusal::from(refused).kind, Refusal::Authentication);
-        let limit = StopReason::Limit(LimitReached::Time);
-        assert_eq!(ClientRefusal::stopped(&limit).kind, Refusal::Limit);
-        let idle = ClientRefusal::stopped(&StopReason::Idle(2));
-        assert_eq!(
-            (idle.kind, idle.message.as_received()),
-            (Refusal::Other, "nothing was moved for 2 s")
-        );
     }
 }

@@ -1,7 +1,7 @@
 //! The settings of a test that concern this end alone.
 
-use crate::transfer::{PreparedContent, ServedDirectory, StoreDirectory};
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
+use caudal_transfer::{PreparedContent, ServedDirectory, StoreDirectory};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,8 +14,13 @@ pub struct LocalOptions {
     pub affinity: Vec<usize>,
     /// The time at which traffic is to begin, ns since 1970; at once when that is past, or `None`.
     pub start_at_ns: Option<u64>,
+    /// `true` when a test is carried out with those of its flows that open, where others do not.
+    pub partial: bool,
     /// Set while a test runs, it ends the test as an interrupt would.
     pub quit: Arc<AtomicBool>,
+    /// The time that answers may take beyond the usual, where the path is known to be slow: a queue that the test fills holds them up.
+    /// Where it is not zero, the queue is waited for after the test.
+    pub patience: Duration,
     /// The local port of the only flow of a test over UDP, so that several tests take one route; `None` for any.
     pub udp_port: Option<u16>,
     /// The settings of a bulk transfer over TCP.
@@ -28,14 +33,14 @@ pub struct LocalOptions {
 
 impl LocalOptions {
     /// Waits until traffic is to begin, for a protocol that leaves no time between opening connections and the start.
-    pub(crate) fn wait_for_start(&self) {
+    pub fn wait_for_start(&self) {
         if let Some(start_at_ns) = self.start_at_ns {
             sleep_until(monotonic_ns() + start_at_ns.saturating_sub(realtime_ns()));
         }
     }
 
     /// The processor for the thread of the flow at position `nth`.
-    pub(crate) fn cpu(&self, nth: usize) -> Option<usize> {
+    pub fn cpu(&self, nth: usize) -> Option<usize> {
         let position = nth % self.affinity.len().max(1);
         self.affinity.get(position).copied()
     }

@@ -2,11 +2,12 @@
 
 use crate::peer::{Peer, PeerInfo};
 use crate::workload::BulkOutcome;
-use caudal_core::event::Event;
+use caudal_core::episode::{Episode, bulk_episodes};
+use caudal_core::event::{CutShort, Event};
 use caudal_core::interval::{IntervalRow, ServerAccount};
-use caudal_core::plan::{BulkPlan, Plan, PlanRecord};
+use caudal_core::plan::{BulkPlan, Plan, PlanRecord, Transport};
 use caudal_core::run::{
-    CpuReport, Environment, FlowReport, Run, RunHeader, Summary, ThroughputSummary,
+    CpuReport, Environment, FlowReport, Run, RunHeader, RunResult, ThroughputSummary,
 };
 use caudal_core::sample::FlowRecord;
 use caudal_core::summary::{BulkSummary, Context, summarise};
@@ -31,6 +32,8 @@ pub struct BulkRecorder {
     account: ServerAccount,
     timeline: Option<Timeline>,
     began_ns: Option<u64>,
+    /// `true` where the kernel's account of a connection is not that of the path.
+    is_behind_proxy: bool,
 }
 
 impl BulkRecorder {
@@ -41,7 +44,21 @@ impl BulkRecorder {
             account,
             timeline: new_timeline(plan, account),
             began_ns: None,
+            is_behind_proxy: false,
         }
+    }
+
+    /// The same, which leaves what a kernel knows of its connection out where that is not of the path.
+    #[must_use]
+    pub const fn behind_proxy(mut self, is_behind_proxy: bool) -> Self {
+        self.is_behind_proxy = is_behind_proxy;
+        self
+    }
+
+    /// A recorder of a transfer with this peer: where TCP is ended in the middle, what a kernel knows of its connection is left out.
+    #[must_use]
+    pub fn with_peer(plan: &Plan, info: &PeerInfo) -> Self {
+        Self::new(plan, info.server_account).behind_proxy(info.tcp_proxy.is_some())
     }
 
     /// Takes an event: the intervals that are complete with it.
@@ -64,7 +81,10 @@ impl BulkRecorder {
                 let Some(timeline) = &mut self.timeline else {
                     return Vec::new();
                 };
-                timeline.push(sample);
+                match self.is_behind_proxy {
+                    true => timeline.push(&sample.without_tcp()),
+                    false => timeline.push(sample),
+                }
                 std::iter::from_fn(|| timeline.next_row()).collect()
             }
             _ => Vec::new(),
@@ -75,11 +95,14 @@ impl BulkRecorder {
     #[must_use]
     pub fn finish(
         self,
-        outcome: BulkOutcome,
+        mut outcome: BulkOutcome,
         info: &PeerInfo,
         options: SummaryOptions,
     ) -> Option<(RecordedBulk, Vec<IntervalRow>)> {
         let mut timeline = self.timeline?;
+        let idle_rtt_s = info.idle_rtt_us.unwrap_or(0.0) / 1e6;
+        let episodes = bulk_episodes(&outcome.episodes, &outcome.arrivals, &timeline, idle_rtt_s);
+        end_by_silence(&mut outcome, &mut timeline, &episodes);
         for record in &outcome.flows {
             timeline.close(record, outcome.cut_short.is_none());
         }
@@ -99,22 +122,39 @@ impl BulkRecorder {
             loopback: info.is_loopback(),
             idle_rtt_us: info.idle_rtt_us,
             connect_us: Some(info.connect_us()),
+            tcp_proxy: info.tcp_proxy.as_ref(),
             link_rate: options.link_rate,
             confidence: options.confidence,
+            episodes: &episodes,
             cut_short: cut_short.as_deref(),
             changed: &outcome.changed,
         });
         summary.warnings.extend(foreign_server(info));
+        let transport = outcome.plan.transport();
+        summary.warnings.extend(info.path_warnings(transport));
         let recorded = RecordedBulk {
             outcome,
             timeline,
             summary,
+            episodes,
             began_ns: self.began_ns,
             cut_short: cut_short.map(Into::into),
             options,
         };
         Some((recorded, rows))
     }
+}
+
+/// Ends a test that a silence lasted to the end of: what was measured until then is the result.
+fn end_by_silence(outcome: &mut BulkOutcome, timeline: &mut Timeline, episodes: &[Episode]) {
+    let Some(silence) = episodes.iter().rfind(|episode| episode.is_open()) else {
+        return;
+    };
+    if silence.direction.is_none() {
+        timeline.cut_at((silence.from_s * 1e9) as u64);
+    }
+    let reason = || CutShort::Lost(silence.text().into());
+    outcome.cut_short.get_or_insert_with(reason);
 }
 
 fn new_timeline(plan: &Plan, account: ServerAccount) -> Option<Timeline> {
@@ -136,6 +176,8 @@ pub struct RecordedBulk {
     pub timeline: Timeline,
     /// The summary.
     pub summary: BulkSummary,
+    /// Outages and programs that stood still.
+    pub episodes: Vec<Episode>,
     /// The time traffic began, ns since 1970; `None` when it did not.
     pub began_ns: Option<u64>,
     /// The reason why it ended before its plan did.
@@ -175,8 +217,10 @@ impl RecordedBulk {
             loopback: info.is_loopback(),
             idle_rtt_us: info.idle_rtt_us,
             connect_us: Some(info.connect_us()),
+            tcp_proxy: info.tcp_proxy.as_ref(),
             link_rate: self.options.link_rate,
             confidence: self.options.confidence,
+            episodes: &self.episodes,
             cut_short: self.cut_short.as_ref().map(ExternalText::as_received),
             changed: &outcome.changed,
         })
@@ -189,6 +233,7 @@ impl RecordedBulk {
             outcome,
             timeline,
             summary,
+            episodes,
             ..
         } = self;
         let goodput_bps = match summary.directions.as_slice() {
@@ -199,15 +244,12 @@ impl RecordedBulk {
             let intervals = timeline.intervals(record.flow.id);
             FlowReport::from_record(record, intervals, timeline.server_account())
         });
-        let plan = PlanRecord {
-            peer: Some(info.address.to_string().into()),
-            ..PlanRecord::from(&outcome.plan)
-        };
+        let plan = PlanRecord::from(&outcome.plan).with_peer(info.address.to_string());
         Run {
             began_s: self.began_ns.map(seconds_to_the_microsecond),
             environment: Some(info.environment()),
             flows: Some(flows.collect()),
-            summary: Some(Summary::Throughput(Box::new(ThroughputSummary {
+            result: Some(RunResult::Throughput(Box::new(ThroughputSummary {
                 goodput_bps,
                 directions: summary.directions,
                 idle_rtt_us: info.idle_rtt_us,
@@ -217,6 +259,7 @@ impl RecordedBulk {
                     server: outcome.server_usage,
                 }),
             }))),
+            episodes,
             warnings: summary.warnings,
             ..Run::new(header, plan)
         }
@@ -234,7 +277,7 @@ pub fn bulk_run(
     options: SummaryOptions,
 ) -> Option<Run> {
     let info = peer.info();
-    let mut recorder = BulkRecorder::new(&outcome.plan, info.server_account);
+    let mut recorder = BulkRecorder::with_peer(&outcome.plan, info);
     for sample in &outcome.samples {
         recorder.event(&Event::Sampled(*sample));
     }
@@ -265,12 +308,39 @@ fn foreign_server(info: &PeerInfo) -> Option<Warning> {
 }
 
 impl PeerInfo {
+    /// The doubts about a result over `transport` that lie in the path to this peer.
+    #[must_use]
+    pub fn path_warnings(&self, transport: Transport) -> Vec<Warning> {
+        let proxy = self.tcp_proxy.as_ref();
+        let proxy = proxy.filter(|_| transport == Transport::Tcp);
+        let proxy = proxy.map(|proxy| {
+            let message = format!(
+                "{proxy}; rates are end to end, and so is the idle round-trip time, and windows and queues are not reported"
+            );
+            Warning::new(WarningCode::TcpProxy, message)
+        });
+        let opening = self.opening.as_ref();
+        let opening = opening.map(|opening| {
+            let partial = |message| Warning::new(WarningCode::PartialFlows, message);
+            match opening.opened() {
+                0 => partial(format!(
+                    "without UDP: {opening}; round trips are those of probes over TCP"
+                ))
+                .with_remedy("let UDP through in both directions, and run again"),
+                _ => partial(format!("the test has those flows that opened: {opening}")),
+            }
+        });
+        proxy.into_iter().chain(opening).collect()
+    }
+
     /// The machines of a run.
     #[must_use]
     pub fn environment(&self) -> Environment {
         Environment {
             client: Some(self.client.clone()),
             server: Some(self.server.clone()),
+            tcp_proxy: self.tcp_proxy.clone().map(Box::new),
+            opening: self.opening.clone().map(Box::new),
             ..Environment::default()
         }
     }

@@ -77,9 +77,14 @@ fn both_ends_tell_the_time_of_each_datagram() {
             assert_eq!((received.datagrams, received.duplicates), (40, 0));
             let sent = sent.times.unwrap().by_number(40).unwrap();
             let received = received.times.unwrap().by_number(40).unwrap();
-            for (sent, received) in sent.into_iter().zip(received) {
-                // One machine has one wall clock, which is not set back during a test.
-                assert!(sent.unwrap() <= received.unwrap());
+            // One machine has one wall clock, which is not set back during a test. The first datagram of a train leaves after the time read
+            // before the call that hands the train over; those of the others are interpolated within the call.
+            for (sent, received) in sent.chunks(2).zip(received.chunks(2)) {
+                let (sent, received) = (sent[0].zip(sent[1]).unwrap(), received[0].unwrap());
+                assert!(
+                    sent.0 <= sent.1 && sent.0 <= received,
+                    "{sent:?} {received}"
+                );
             }
         }
     }

@@ -6,7 +6,7 @@ use caudal_core::random::SplitMix64;
 use caudal_stats::{StopDecision, StopRule};
 use std::collections::BTreeMap;
 
-/// The maximum number of cases of an experiment, solo baselines included.
+/// Maximum number of cases of an experiment, solo baselines included.
 pub const MAX_CASES: usize = 10_000;
 
 /// The default minimum number of trials of a case.

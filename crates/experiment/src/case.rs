@@ -145,7 +145,7 @@ impl PathScope {
         matches!(self, Self::Available | Self::All)
     }
 
-    /// `true` where the duplex mode is told.
+    /// `true` where the duplex mode is to be found.
     #[must_use]
     pub const fn has_duplex(self) -> bool {
         matches!(self, Self::Duplex | Self::All)

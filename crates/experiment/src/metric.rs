@@ -459,7 +459,7 @@ pub const METRICS: &[Metric] = &[
         MetricSubject::Path,
         Unit::Share,
         LESS,
-        "1 where the duplex mode, or the half-duplex end of a mismatch, cannot be told",
+        "1 where the duplex mode, or the half-duplex end of a mismatch, could not be found",
     ),
     metric(
         "rtt_min",

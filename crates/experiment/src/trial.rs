@@ -53,7 +53,7 @@ pub struct Trial {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub predicted: BTreeMap<String, f64>,
     /// The reason why the trial is discarded, as when the emulator stalled; absent for a valid trial.
-    #[serde(default, rename = "spoiled", skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "spoiled", skip_serializing_if = "Option::is_none")]
     pub discarded: Option<String>,
     /// Warnings about the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -113,4 +113,23 @@ pub struct InterfaceSeries {
     pub tx_bytes: Vec<u64>,
     /// Bytes received until each reading.
     pub rx_bytes: Vec<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_whose_reason_is_named_as_it_was_before_reads_as_discarded() {
+        let text = r#"{"schema": "caudal.trial/1", "id": "1", "study": "2", "case": "-", "parameters": [], "repeat": 1, "position": 1,
+            "started": "2026-11-22T00:00:00Z", "zero_s": 0.0, "warm_up_s": 1.0, "measured_s": 2.0, "flows": [],
+            "metrics": {}, "spoiled": "the emulator stalled"}"#;
+        let trial: Trial = serde_json::from_str(text).unwrap();
+        assert_eq!(trial.discarded.as_deref(), Some("the emulator stalled"));
+        assert!(
+            serde_json::to_string(&trial)
+                .unwrap()
+                .contains("\"discarded\"")
+        );
+    }
 }

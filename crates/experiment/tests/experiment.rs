@@ -457,7 +457,7 @@ fn errors_name_their_key_and_a_remedy() {
             "baseline = true\n[[flow]]",
             "stop = \"7s\"\n[[flow]]",
             "flow[0].stop",
-            "tcp cannot stop at 7s when it starts at 0s in a trial of 6s; stop after the start and within warm_up and measure",
+            "tcp cannot stop at 7s when it starts at 0s in a trial of 6s; stop after the start and within `warm_up` and `measure`",
         ),
         (
             "baseline = true\n[[flow]]",

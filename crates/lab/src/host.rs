@@ -10,14 +10,9 @@ use caudal_topology::{HostSetup, LinkEnd, Node, NodeRole};
 
 use crate::error::LabError;
 
-/// The kernel parameters of every host and router: it answers every probe, caches nothing between connections, and sends
-/// nothing of its own accord.
-const HOST_PARAMETERS: [(&str, &str); 11] = [
-    ("net.ipv4.tcp_no_metrics_save", "1"),
-    ("net.ipv4.icmp_ratelimit", "0"),
-    ("net.ipv4.icmp_msgs_per_sec", "1000000"),
-    ("net.ipv4.icmp_msgs_burst", "100000"),
-    ("net.ipv6.icmp.ratelimit", "0"),
+/// The kernel parameters of every host and router: it sends nothing of its own accord, has its addresses at once, and lets any
+/// user ping. Everything else is the kernel's default, or what the topology says.
+const HOST_PARAMETERS: [(&str, &str); 6] = [
     ("net.ipv4.ping_group_range", "0 2147483647"),
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),

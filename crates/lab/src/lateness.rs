@@ -5,7 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The lateness from which a delivery counts as a stall.
+/// Minimum lateness of a delivery to count as a stall.
 ///
 /// At 10 Mbit/s eight full frames arrive in this time, which common queues absorb. Hosts that receive nothing for longer
 /// and then everything at once behave differently from hosts on a wire.

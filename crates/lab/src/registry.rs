@@ -15,7 +15,7 @@ use crate::error::LabError;
 use crate::record::LabRecord;
 use crate::report::LabReport;
 
-/// The age from which a directory without a record counts as left behind.
+/// Minimum age of a directory without a record to count as left behind.
 const MIN_LEFTOVER_AGE: Duration = Duration::from_secs(30);
 /// The files of a lab.
 const FILES: [&str; 5] = ["control", "hosts", "log", "lab.json.new", "lab.json"];

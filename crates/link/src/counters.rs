@@ -71,7 +71,7 @@ pub enum DropReason {
     /// Collided after the slot time.
     LateCollision,
     /// Overlapped with another signal at its receiver, in a collision that its sender did not detect.
-    #[serde(rename = "spoiled")]
+    #[serde(alias = "spoiled")]
     UndetectedCollision,
     /// The switch had no other port to forward it to.
     NoPort,

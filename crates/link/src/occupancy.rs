@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::SimTime;
 
-/// The largest number of slots in a series.
+/// Maximum number of slots in a series.
 const MAX_SLOTS: usize = 256;
 /// The initial width of a slot: 1 ms.
 const INITIAL_WIDTH_NS: u64 = 1_000_000;

@@ -9,7 +9,7 @@ use crate::time::{SimTime, duration_to_ns};
 
 /// Work is counted in billionths of a bit, so that a rate times nanoseconds is work.
 const WORK_PER_BIT: u64 = 1_000_000_000;
-/// The largest rate: 1 Pbit/s.
+/// Maximum rate: 1 Pbit/s.
 const MAX_RATE: BitRate = BitRate::from_bps(1_000_000_000_000_000);
 
 /// The continuation of a trace after its last step.

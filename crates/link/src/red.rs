@@ -90,7 +90,7 @@ impl Red {
             self.admitted = 0;
             return false;
         }
-        // p_b, scaled by the frame's length over 1500 bytes, then p_a = p_b / (1 - admitted · p_b).
+        // `p_b`, scaled by the frame's length over 1500 bytes, then `p_a` = `p_b` / (1 - admitted · `p_b`).
         let share = u128::from(average - self.min_threshold) * u128::from(frame.length());
         let span = u128::from(self.max_threshold - self.min_threshold) * 1500;
         let scale = 1_u128 << 32;

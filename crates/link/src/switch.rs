@@ -13,7 +13,7 @@ use crate::serialiser::Serialiser;
 use crate::stage::{Setting, Stage, TimedFrame};
 use crate::time::{SimTime, duration_to_ns};
 
-/// The largest number of learned addresses; frames to further stations are flooded.
+/// Maximum number of learned addresses; frames to further stations are flooded.
 const MAX_ADDRESSES: usize = 8192;
 /// The longest pause that a PAUSE frame can request.
 const MAX_PAUSE_QUANTA: u16 = u16::MAX;

@@ -112,7 +112,7 @@ fn gilbert_elliott_loss_has_its_mean_and_its_burst_length() {
         (lost / (10.0 * DRAWS as f64) / mean - 1.0).abs() < 0.03,
         "{lost}"
     );
-    // Bursts are geometric with mean 1 / bad_to_good.
+    // Bursts are geometric with mean 1 / `bad_to_good`.
     let mut bursts = [0.0; 8];
     for burst in arrived
         .chunk_by(|one, next| one == next)

@@ -55,7 +55,7 @@ fn frames_to_unknown_stations_are_flooded_and_to_learned_ones_forwarded() {
     // The station moves, and its address is learned anew.
     assert_eq!(receivers(4, 3, between(4, 11, 10)), [0]);
     assert_eq!(receivers(5, 0, between(5, 10, 11)), [3]);
-    // TraceEnd five minutes it is forgotten.
+    // After five minutes it is forgotten.
     assert_eq!(receivers(301_000, 0, between(6, 10, 11)), [1, 2, 3]);
     assert_eq!(switch.counters().dropped.by(DropReason::NoPort).frames, 1);
 }

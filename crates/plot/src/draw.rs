@@ -17,7 +17,7 @@ use crate::style;
 use crate::svg::{coordinate, escaped, text_element};
 use crate::text::{cut, width, wrap};
 
-/// The minimum share of the requested height that the data get.
+/// Minimum share of the requested height that the data get.
 const MIN_DATA_SHARE: f64 = 0.45;
 
 impl Figure {

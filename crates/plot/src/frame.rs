@@ -11,7 +11,7 @@ use crate::text::{cut, width, words, wrap};
 
 /// The angle of category names that do not fit horizontally, in degrees.
 const ROTATION_DEGREES: f64 = 35.0;
-/// The maximum length of a rotated name, in pixels.
+/// Maximum length of a rotated name, in pixels.
 const MAX_ROTATED_WIDTH: f64 = 150.0;
 
 /// The labels of the horizontal axis.

@@ -76,7 +76,7 @@ impl DrawnCells {
 }
 
 /// A label with candidate positions from the best to the worst: anchor and baseline of the text. A label without a
-/// position that max_covered little enough goes into the legend.
+/// position that covers little enough goes into the legend.
 pub(crate) struct Label {
     /// The index of the layer it belongs to.
     pub(crate) layer: usize,

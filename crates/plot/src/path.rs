@@ -7,7 +7,7 @@ use crate::text::{cut, wrap};
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::fmt::Write as _;
 
-/// The minimum width, px.
+/// Minimum width, px.
 const MIN_WIDTH: f64 = 240.0;
 /// The right end of the hops' numbers.
 const NUMBER: f64 = 40.0;
@@ -23,7 +23,7 @@ const HALF_ROW: f64 = 18.0;
 const LINK: f64 = 14.0;
 /// The width of the line of a link whose rate is not known, and of the slowest, px.
 const MIN_LINE: f64 = 2.0;
-/// The maximum width of a link's line, px.
+/// Maximum width of a link's line, px.
 const MAX_LINE: f64 = 12.0;
 /// The rate of the thinnest line, bit/s: a link ten times as fast is two pixels wider.
 const THIN_BPS: f64 = 1e5;

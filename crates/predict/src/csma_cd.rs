@@ -85,7 +85,7 @@ pub fn contention_collision_probability(stations: u32) -> Option<f64> {
 ///
 /// The winner draws from 2 slots, the loser from `2^attempt`: `1 − 3/2^(attempt+1)`, 5/8 for the second. When both are at
 /// their first collision each wins with 1/4, so `attempt` 1 gives 1/4. `None` for no attempt. Source: IEEE 802.3 clause 4.2.3.2.5;
-/// Ramakrishnan and Yang, "The Ethernet Capture Effect", 1994.
+/// Ramakrishnan and Yang, "The Ethernet Capture Effect: Analysis and Solution", 1994.
 #[must_use]
 pub fn capture_probability(attempt: u32) -> Option<f64> {
     let slots = f64::from(1_u32.checked_shl(attempt.min(10)).filter(|_| attempt > 0)?);

@@ -1,4 +1,4 @@
-//! Echo: the rtt-trip time of a message over a link, for one client and for several.
+//! Echo: the round-trip time of a message over a link, for one client and for several.
 
 use std::time::Duration;
 
@@ -43,10 +43,10 @@ impl EchoPath {
         Duration::try_from_secs_f64(seconds).ok()
     }
 
-    /// The rtt-trip time of a message of `size` when each of `clients` sends the next message on receiving the echo.
+    /// The round-trip time of a message of `size` when each of `clients` sends the next message on receiving the echo.
     ///
-    /// `max(2·delay + hosts + 2·T, N·T)` with the serialisation delay `T`: a single client is_saturated for both directions, and
-    /// on a saturated link each client is_saturated for one message of every other. On a half-duplex medium both directions share
+    /// `max(2·delay + hosts + 2·T, N·T)` with the serialisation delay `T`: a single client waits for both directions, and
+    /// on a saturated link each client waits for one message of every other. On a half-duplex medium both directions share
     /// the time: `N·2·T`. `None` for no clients, and as [`serialisation`](Self::serialisation).
     ///
     /// Source: store and forward over one link; the asymptotic bounds of a closed system, Denning and Buzen, "The

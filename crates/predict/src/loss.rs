@@ -40,7 +40,7 @@ impl AckPolicy {
 /// `8·mss/rtt · √(3/(2·b·loss))` for a `loss` that is the fraction of segments lost, above 0 and below 1, and `b`
 /// segments per acknowledgement: a constant of 1.22 or 0.87. `None` outside that range and for a zero `rtt`.
 ///
-/// Source: Mathis et al., "The Macroscopic Behavior of the TCP LossResponse Avoidance Algorithm", 1997.
+/// Source: Mathis et al., "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm", 1997.
 #[must_use]
 pub fn mathis(mss: u32, rtt: Duration, loss: f64, acks: AckPolicy) -> Option<BitRate> {
     let segments = reno_window(loss)? / acks.segments().sqrt();
@@ -80,7 +80,8 @@ pub fn cubic(mss: u32, rtt: Duration, loss: f64) -> Option<BitRate> {
 ///
 /// `min(Wm/rtt, 1/(rtt·√(2bp/3) + T0·min(1, 3·√(3bp/8))·p·(1+32p²)))` segments per second, for a loss `p` in (0, 1), the
 /// maximum window `Wm` in segments (`None` for no limit), the timeout `T0`. `None` for a loss outside (0, 1) and a
-/// zero `rtt`. Source: Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Throughput", 1998; RFC 5348 section 3.1.
+/// zero `rtt`. Source: Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Throughput: A Simple Model and its Empirical
+/// Validation", 1998; RFC 5348 section 3.1.
 #[must_use]
 pub fn pftk(
     mss: u32,
@@ -259,7 +260,7 @@ fn mathis_predictions(mss: u32, rtt: Duration, p: f64) -> Vec<Prediction> {
                 model(name, title, value)
                     .detail(format!("8·MSS/RTT·√({k})/√p"))
                     .assumes("random independent losses, no timeouts, window and link larger; not valid where losses come in bursts, above about 1 %, or with a small window")
-                    .source("Mathis et al., The Macroscopic Behavior of the TCP LossResponse Avoidance Algorithm, 1997")
+                    .source("Mathis et al., The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, 1997")
                     .step(format!(
                         "8 × {mss} / {} × √({k}) / √{} = {}",
                         time(rtt),
@@ -297,7 +298,7 @@ fn pftk_predictions(parameters: &LossParameters, mss: u32) -> Vec<Prediction> {
                 model(name, title, value)
                     .detail(format!("with timeouts, b = {b}"))
                     .assumes(format!("losses at the end of a round go together, a timeout of {}; Linux recovers with SACK and RACK and times out less", time(timeout)))
-                    .source("Padhye et al., Modeling TCP Throughput, 1998; RFC 5348 section 3.1")
+                    .source("Padhye et al., Modeling TCP Throughput: A Simple Model and its Empirical Validation, 1998; RFC 5348 section 3.1")
                     .step(format!(
                         "1 / (RTT·√(2bp/3) + T0·min(1, 3·√(3bp/8))·p·(1+32p²)) with RTT = {}, T0 = {}, b = {b}, p = {} : {} segments/s",
                         time(rtt),

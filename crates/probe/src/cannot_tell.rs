@@ -12,22 +12,22 @@ pub enum CannotTell {
     /// Nothing that was sent has arrived.
     #[error("nothing that was sent has arrived")]
     NothingArrived,
-    /// Less was measured than the estimate takes.
-    #[error("there are {have} {what}, and it takes {need}")]
+    /// Too little was measured for the estimate.
+    #[error("only {have} {what}; {need} needed")]
     TooFew {
         /// What was counted, in the plural.
         what: &'static str,
         /// The number there is.
         have: u64,
-        /// The number it takes.
+        /// The number that is needed.
         need: u64,
     },
     /// The probes are too alike in size for a slope.
-    #[error("the probes differ by {span_bytes} bytes, and it takes {need_bytes}")]
+    #[error("the probes differ by only {span_bytes} bytes; {need_bytes} needed")]
     SizesTooAlike {
         /// The difference between the largest and the smallest, bytes.
         span_bytes: u64,
-        /// The difference it takes, bytes.
+        /// The difference that is needed, bytes.
         need_bytes: u64,
     },
     /// Every reading has the same value.
@@ -48,11 +48,11 @@ pub enum CannotTell {
     },
     /// The slope is smaller than at the hop before.
     #[error(
-        "the slope is smaller than at the hop before: the path changed, or replies return by another way"
+        "the slope is smaller than at the hop before: the path changed, or replies return by another path"
     )]
     SlopeFalls,
     /// No link has a capacity.
-    #[error("no link has a capacity that could be told")]
+    #[error("no link capacity could be estimated")]
     NoCapacity,
     /// No pair was found without queueing.
     #[error(
@@ -78,6 +78,19 @@ pub enum CannotTell {
         /// The part of the gaps, in percent.
         percent: u32,
     },
+    /// Packets cross faster than hosts can time them.
+    #[error(
+        "packets cross at {at_least} or more, which is as fast as these hosts send and time them"
+    )]
+    TooFast {
+        /// The rate at which they arrived.
+        at_least: BitRate,
+    },
+    /// The times of short trains are those of a token bucket.
+    #[error(
+        "a token bucket is in the way, and no more packets than it holds show the line before it"
+    )]
+    BehindBucket,
     /// A train passed within the bucket.
     #[error("the train of {train_bytes} bytes did not outlast the bucket")]
     TrainTooShort {

@@ -1,4 +1,4 @@
-//! How much a statement deserves to be believed.
+//! The confidence in a statement.
 
 use caudal_core::path::StatementConfidence;
 use std::fmt;

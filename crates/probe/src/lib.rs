@@ -9,6 +9,7 @@ mod cannot_tell;
 mod confidence;
 pub mod duplex;
 pub mod end_to_end;
+pub mod flow_answers;
 pub mod hop_capacity;
 mod line_fit;
 pub mod narrow_capacity;

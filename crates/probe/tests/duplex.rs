@@ -253,7 +253,7 @@ fn the_model_of_mismatch_has_the_losses_of_its_source() {
 }
 
 #[test]
-fn late_collisions_are_conclusive_and_broken_frames_are_the_other_ends() {
+fn late_collisions_are_conclusive_and_crc_errors_are_the_other_ends() {
     let errors = EndErrors {
         late_collisions: 12,
         ..EndErrors::default()

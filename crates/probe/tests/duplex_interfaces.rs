@@ -626,7 +626,7 @@ fn counters_of_a_link_that_cannot_be_mismatched_decide_nothing() {
         &readings(&forced_full(), broken),
         MISMATCH_FAR,
         High,
-        "40 broken",
+        "40 CRC (FCS) errors",
     );
     let both = DuplexReadings {
         far_link: Some((&forced_full()).into()),
@@ -659,7 +659,7 @@ fn counters_of_a_link_that_cannot_be_mismatched_decide_nothing() {
 }
 
 #[test]
-fn broken_frames_by_chance_are_no_mismatch() {
+fn crc_errors_by_chance_are_no_mismatch() {
     let errors = |bad_frames_together| DuplexReadings {
         near_errors: Some(EndErrors {
             bad_frames_together,
@@ -673,7 +673,7 @@ fn broken_frames_by_chance_are_no_mismatch() {
         Low,
         "there were no runs between both ends",
     );
-    assert_said(&errors(10), MISMATCH_FAR, Medium, "10 broken frames");
+    assert_said(&errors(10), MISMATCH_FAR, Medium, "10 CRC (FCS) errors");
 }
 
 #[test]

@@ -4,17 +4,17 @@ use crate::error::TransferError;
 
 /// Bytes of the header in front of the payload of a data datagram.
 pub const DATA_HEADER_BYTES: usize = 20;
-/// The maximum payload of a datagram: what fits behind the headers of RBT, UDP and IPv4 in 65 535 bytes.
+/// Maximum payload of a datagram: what fits behind the headers of RBT, UDP and IPv4 in 65 535 bytes.
 pub const MAX_PAYLOAD_BYTES: u32 = 65_487;
-/// The maximum number of blocks of a session: the field of a data header has 32 bits.
+/// Maximum number of blocks of a session: the field of a data header has 32 bits.
 pub const MAX_BLOCKS: u64 = 1 << 32;
-/// The maximum number of blocks in the receiver's window, however small they are.
+/// Maximum number of blocks in the receiver's window, however small they are.
 pub const MAX_WINDOW_BLOCKS: u64 = 1 << 17;
-/// The maximum size of a content, and of its resume offset.
+/// Maximum size of a content, and of its resume offset.
 pub const MAX_CONTENT_BYTES: u64 = 1 << 62;
-/// The maximum of [`TransferConfig::window_bytes`].
+/// Maximum of [`TransferConfig::window_bytes`].
 pub const MAX_WINDOW_BYTES: u64 = 1 << 30;
-/// The maximum of [`TransferConfig::first_pn`].
+/// Maximum of [`TransferConfig::first_pn`].
 pub const MAX_FIRST_PN: u64 = 1 << 62;
 
 /// The way lost blocks are repeated.

@@ -1,18 +1,27 @@
-//! Reports of recorded runs and studies: logs of other tools become runs ([`import`]), two sides are compared
-//! ([`compare`]), and runs and studies become files for others ([`export`]).
+//! Reports of recorded runs and studies: two sides are compared ([`compare`]), and runs and studies become files for others
+//! ([`export`]).
 #![forbid(unsafe_code)]
 
+mod bulk;
 pub mod compare;
+mod connect;
 mod document;
 pub mod export;
-pub mod import;
+mod file;
+mod imported;
+mod kind_report;
+mod kinds;
 mod list;
+mod path;
+mod quality;
 mod quantile;
 mod round_trip_series;
+mod rtt;
 mod size_results;
 mod timeline;
 
 pub use document::{RunDocument, UnreadableTrial};
+pub use imported::stored_import;
 pub use list::{
     LIST_COLUMNS, campaign_cases, conclusion_sentences, entries_as_csv, verdict_sentences,
 };

@@ -4,63 +4,131 @@ use caudal_core::date::rfc3339;
 use caudal_core::text::ExternalText;
 use caudal_experiment::findings::Conclusion;
 use caudal_store::{StoreEntry, StoredStudy};
+use caudal_views::column::{Column, optional};
 use serde::Deserialize;
 
-/// The columns of a list as comma-separated values: name, unit and content.
-pub const LIST_COLUMNS: [(&str, &str, &str); 21] = [
-    ("id", "", "the id: 32 hexadecimal digits"),
-    (
+/// The columns of a list as comma-separated values.
+pub const LIST_COLUMNS: [Column<StoreEntry>; 21] = [
+    Column::new("id", "", "the id: 32 hexadecimal digits", |entry| {
+        entry.id.clone()
+    }),
+    Column::new(
         "kind",
         "",
-        "`tcp`, `udp`, `rtt`, `quality`, `file`, `find-rate`, `trial` or `study`",
+        "`tcp`, `udp`, `rtt`, `connect`, `quality`, `file`, `path`, `find-rate`, `trial` or `study`",
+        |entry| entry.kind.clone(),
     ),
-    ("started", "", "the start, RFC 3339, UTC"),
-    (
+    Column::new("started", "", "the start, RFC 3339, UTC", |entry| {
+        rfc3339(entry.started_ns.max(0).unsigned_abs())
+    }),
+    Column::new(
         "outcome",
         "",
         "`done`, `cut short` or `failed`; a study's `done`, `interrupted`, `failed` or `unfinished`",
+        |entry| entry.outcome.clone(),
     ),
-    ("tool", "", "the program that measured, with its version"),
-    ("peer", "", "the address of the peer"),
-    ("title", "", "the title"),
-    ("name", "", "the name of a study"),
-    ("study", "", "the id of the study a trial belongs to"),
-    (
+    Column::new(
+        "tool",
+        "",
+        "the program that measured, with its version",
+        |entry| entry.tool.cell(),
+    ),
+    Column::new("peer", "", "the address of the peer", |entry| {
+        optional(entry.peer.as_ref().map(ExternalText::cell))
+    }),
+    Column::new("title", "", "the title", |entry| {
+        optional(entry.title.as_ref().map(ExternalText::cell))
+    }),
+    Column::new("name", "", "the name of a study", |entry| {
+        optional(entry.name.as_ref().map(ExternalText::cell))
+    }),
+    Column::new(
+        "study",
+        "",
+        "the id of the study a trial belongs to",
+        |entry| {
+            entry
+                .trial
+                .as_ref()
+                .map_or_else(String::new, |trial| trial.study.clone())
+        },
+    ),
+    Column::new(
         "case",
         "",
         "the case of the study that the trial carried out",
+        |entry| {
+            entry
+                .trial
+                .as_ref()
+                .map_or_else(String::new, |trial| trial.case.clone())
+        },
     ),
-    ("repeat", "", "the repetition of that case, from 1"),
-    (
+    Column::new(
+        "repeat",
+        "",
+        "the repetition of that case, from 1",
+        |entry| optional(entry.trial.as_ref().map(|trial| trial.repeat)),
+    ),
+    Column::new(
         "position",
         "",
         "the position among the trials of the study, from 1",
+        |entry| optional(entry.trial.as_ref().map(|trial| trial.position)),
     ),
-    ("baseline", "0 or 1", "1 for a solo baseline"),
-    (
+    Column::new("baseline", "0 or 1", "1 for a solo baseline", |entry| {
+        optional(entry.trial.as_ref().map(|trial| u8::from(trial.baseline)))
+    }),
+    Column::new(
         "goodput_bps",
         "bit/s",
         "payload that arrived, all directions together; of a search the rate found",
+        |entry| optional(entry.headline.goodput_bps),
     ),
-    ("loss", "share, 0 to 1", "datagrams or messages lost"),
-    (
+    Column::new(
+        "loss",
+        "share, 0 to 1",
+        "datagrams or messages lost",
+        |entry| optional(entry.headline.loss),
+    ),
+    Column::new(
         "rtt_us",
         "µs",
         "mean round-trip time; of several message sizes that of the smallest",
+        |entry| optional(entry.headline.rtt_us),
     ),
-    ("retransmits", "segments", "segments retransmitted"),
-    ("trials", "", "the number of trials of a study so far"),
-    ("tags", "", "the tags, separated by commas"),
-    ("command", "", "the command that repeats it"),
-    ("started_ns", "ns", "the start, since 1970"),
+    Column::new(
+        "retransmits",
+        "segments",
+        "segments retransmitted",
+        |entry| optional(entry.headline.retransmits),
+    ),
+    Column::new(
+        "trials",
+        "",
+        "the number of trials of a study so far",
+        |entry| optional(entry.trials),
+    ),
+    Column::new("tags", "", "the tags, separated by commas", |entry| {
+        tags(&entry.tags)
+    }),
+    Column::new("command", "", "the command that repeats it", |entry| {
+        entry.command.cell()
+    }),
+    Column::new("started_ns", "ns", "the start, since 1970", |entry| {
+        entry.started_ns.to_string()
+    }),
 ];
 
 /// A list as comma-separated values, with the names of the columns in the first row.
 #[must_use]
 pub fn entries_as_csv(entries: &[StoreEntry]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let names = LIST_COLUMNS.iter().map(|(name, ..)| (*name).to_owned());
-    let rows = entries.iter().map(|entry| Vec::from(row(entry)));
+    let names = LIST_COLUMNS.iter().map(|column| column.name.to_owned());
+    let rows = entries.iter().map(|entry| {
+        let cells = LIST_COLUMNS.iter().map(|column| (column.cell)(entry));
+        cells.collect::<Vec<_>>()
+    });
     for row in std::iter::once(names.collect()).chain(rows) {
         writer
             .write_record(row)
@@ -72,36 +140,9 @@ pub fn entries_as_csv(entries: &[StoreEntry]) -> String {
     String::from_utf8(bytes).expect("the cells are text")
 }
 
-fn row(entry: &StoreEntry) -> [String; 21] {
-    let trial = entry.trial.as_ref();
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
-    let text =
-        |value: &Option<ExternalText>| value.as_ref().map_or_else(String::new, ExternalText::cell);
-    let tags: Vec<String> = entry.tags.iter().map(ExternalText::to_string).collect();
-    [
-        entry.id.clone(),
-        entry.kind.clone(),
-        rfc3339(entry.started_ns.max(0).unsigned_abs()),
-        entry.outcome.clone(),
-        entry.tool.cell(),
-        text(&entry.peer),
-        text(&entry.title),
-        text(&entry.name),
-        trial.map_or_else(String::new, |trial| trial.study.clone()),
-        trial.map_or_else(String::new, |trial| trial.case.clone()),
-        count(trial.map(|trial| u64::from(trial.repeat))),
-        count(trial.map(|trial| u64::from(trial.position))),
-        count(trial.map(|trial| u64::from(trial.baseline))),
-        number(entry.headline.goodput_bps),
-        number(entry.headline.loss),
-        number(entry.headline.rtt_us),
-        number(entry.headline.retransmits),
-        count(entry.trials),
-        ExternalText::from(tags.join(",")).cell(),
-        entry.command.cell(),
-        entry.started_ns.to_string(),
-    ]
+fn tags(tags: &[ExternalText]) -> String {
+    let tags: Vec<String> = tags.iter().map(ExternalText::to_string).collect();
+    ExternalText::from(tags.join(",")).cell()
 }
 
 /// The cases of a recorded campaign.

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::tcp::TcpSettings;
 
-/// The largest number of flows of a scenario.
+/// Maximum number of flows of a scenario.
 pub const MAX_FLOWS: usize = 10_000;
 /// The longest simulated time: 100 days.
 pub(crate) const MAX_DURATION: Duration = Duration::from_secs(8_640_000);
-/// The largest number of intervals.
+/// Maximum number of intervals.
 pub(crate) const MAX_INTERVALS: u64 = 100_000;
 
 /// Flows and the simulated time.

@@ -35,7 +35,7 @@ pub struct ClockEstimate {
 }
 
 impl ClockEstimate {
-    /// The maximum number of exchanges kept; averaging more gains nothing.
+    /// Maximum number of exchanges kept; averaging more gains nothing.
     const MAX_KEPT: usize = 256;
 
     /// An estimate without exchanges; all memory is allocated here.

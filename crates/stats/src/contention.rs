@@ -43,7 +43,8 @@ pub fn jain(values: &[f64]) -> Option<f64> {
 
 /// The harm to a flow in a quantity of which more is better: `(solo − contended)/solo`; `None` for a solo of 0.
 ///
-/// Source: Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's Fairness Index", HotNets 2019.
+/// Source: Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's Fairness Index: Setting the Bar for The Deployment of
+/// Congestion Control Algorithms", HotNets 2019.
 #[must_use]
 pub fn harm(solo: f64, contended: f64) -> Option<f64> {
     (solo > 0.0).then(|| (solo - contended) / solo)
@@ -51,7 +52,7 @@ pub fn harm(solo: f64, contended: f64) -> Option<f64> {
 
 /// The harm to a flow in a quantity of which less is better, such as delay: `(contended − solo)/contended`; `None` for a contended of 0.
 ///
-/// Source: Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's Fairness Index", HotNets 2019, section 4.
+/// Source: section 4 of the paper named at [`harm`].
 #[must_use]
 pub fn harm_less_is_better(solo: f64, contended: f64) -> Option<f64> {
     (contended > 0.0 && contended.is_finite()).then(|| (contended - solo) / contended)

@@ -247,7 +247,8 @@ fn fieller_ratio(first: &[f64], second: &[f64], test: &Welch, confidence: f64) -
 /// Tests equivalence by two one-sided tests (TOST), one at either end of the margin.
 ///
 /// `None` for a margin or a first mean of zero. Source: Schuirmann, "A Comparison of the Two One-Sided Tests Procedure
-/// and the Power Approach", 1987. The margin is treated as known, though it is a fraction of a measured mean.
+/// and the Power Approach for Assessing the Equivalence of Average Bioavailability", 1987. The margin is treated as known,
+/// though it is a fraction of a measured mean.
 fn equivalence(first: &[f64], test: &Welch, margin: f64, confidence: f64) -> Option<Equivalence> {
     let statistics: Welford = first.iter().collect();
     let within = margin * statistics.mean()?.abs();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::trend::mann_kendall;
 
-/// The smallest number of results in which a trend is looked for.
+/// Minimum number of results in which a trend is looked for.
 const MIN_RESULTS: usize = 4;
 
 /// The result of one run with its time.

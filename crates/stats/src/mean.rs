@@ -19,7 +19,7 @@ pub fn mean_interval(results: &[f64], confidence: f64) -> Option<Estimate> {
     )
 }
 
-/// The number of trials below which their minimum and maximum are given instead of an interval: with one to three degrees of freedom
+/// Minimum trials for an interval; of fewer, the minimum and maximum are given: with one to three degrees of freedom
 /// Student's t is 12.7 to 3.2, and the interval says more about t than about the results.
 pub const MIN_TRIALS_OF_INTERVAL: usize = 5;
 

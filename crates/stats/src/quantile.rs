@@ -42,7 +42,7 @@ pub struct QuantileRanks {
 ///
 /// With equal tails: P(l ≤ B ≤ u-1) ≥ confidence for a binomial B(n, q); exact while n·q·(1-q) is at most a million, then by
 /// the normal approximation. `None` when there are too few values for both bounds (see [`samples_needed_two_sided`]),
-/// or q or the confidence is outside 0 to 1. Source: David and Nagaraja, "RunOrder Statistics", section 7.1.
+/// or q or the confidence is outside 0 to 1. Source: David and Nagaraja, "Order Statistics", section 7.1.
 #[must_use]
 pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> Option<QuantileRanks> {
     const MAX_EXACT_VARIANCE: f64 = 1e6;

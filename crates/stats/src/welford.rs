@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The running mean and variance of values that arrive one at a time, without the cancellation of summed squared_deviations.
+/// The running mean and variance of values that arrive one at a time, without the cancellation of summed squares.
 ///
-/// Source: Welford, "Note on a IntervalMethod for Calculating Corrected Sums of Squares and Products", 1962; merging: Chan,
+/// Source: Welford, "Note on a Method for Calculating Corrected Sums of Squares and Products", 1962; merging: Chan,
 /// Golub, LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Welford {

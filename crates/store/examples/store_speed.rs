@@ -5,9 +5,9 @@
 
 use caudal_core::host::Host;
 use caudal_core::interval::{Interval, TcpInterval};
-use caudal_core::plan::{Direction, PlanKind, PlanRecord, PlannedFlow};
-use caudal_core::run::{Environment, FlowReport, Run, RunHeader, SCHEMA, Tool};
-use caudal_store::{Filter, Headline, RunOutcome, SampleSeries, Store, StoreError, StoredRun};
+use caudal_core::plan::{BulkPlanRecord, Direction, PlanRecord, PlannedFlow, RttPlanRecord};
+use caudal_core::run::{Environment, FlowReport, Run, RunHeader, RunOutcome, SCHEMA, Tool};
+use caudal_store::{Filter, Headline, SampleSeries, Store, StoreError, StoredRun};
 use std::time::Instant;
 
 fn main() -> Result<(), StoreError> {
@@ -88,15 +88,12 @@ fn run(nth: u64, samples: u64) -> StoredRun {
         },
         command: Some(format!("caudal tcp far{}.example -t 10s -P 4 --omit auto", nth % 10).into()),
     };
-    let plan = PlanRecord {
-        kind: Some(if nth.is_multiple_of(3) {
-            PlanKind::Rtt
-        } else {
-            PlanKind::Tcp
-        }),
-        peer: Some("192.0.2.1:5201".into()),
-        ..PlanRecord::default()
+    let plan = if nth.is_multiple_of(3) {
+        PlanRecord::Rtt(RttPlanRecord::default())
+    } else {
+        PlanRecord::Tcp(BulkPlanRecord::default())
     };
+    let plan = plan.with_peer("192.0.2.1:5201");
     let flow = FlowReport {
         intervals: Some((0..10).map(|second| interval(spread, second)).collect()),
         ..FlowReport::new(PlannedFlow {
@@ -108,7 +105,7 @@ fn run(nth: u64, samples: u64) -> StoredRun {
         environment: Some(Environment {
             client: Some(machine.clone()),
             server: Some(machine),
-            machine: None,
+            ..Environment::default()
         }),
         flows: Some(vec![flow]),
         ..Run::new(header, plan)

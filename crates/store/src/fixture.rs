@@ -6,8 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use caudal_core::host::Host;
-use caudal_core::plan::{PlanRecord, Rate};
-use caudal_core::run::{Environment, Machine, MachineLoad, Run, RunHeader, SCHEMA, Tool};
+use caudal_core::plan::{BulkPlanRecord, PlanRecord, Rate};
+use caudal_core::run::{
+    Environment, Machine, MachineLoad, Run, RunHeader, RunOutcome, SCHEMA, Tool,
+};
 use caudal_core::units::BitRate;
 use rusqlite::Connection;
 use serde_json::json;
@@ -15,7 +17,6 @@ use serde_json::json;
 use crate::document::StoredDocument;
 use crate::headline::Headline;
 use crate::kind::RunKind;
-use crate::outcome::RunOutcome;
 use crate::store::Store;
 use crate::stored::{SampleSeries, StoredItem, StoredRun, StoredStudy, StudyTrial};
 
@@ -56,7 +57,7 @@ pub(super) fn run(nth: u64) -> StoredRun {
     let environment = Environment {
         client: Some(host("here", Some(nth as f64 / 10.0))),
         server: Some(host("there", None)),
-        machine: None,
+        ..Environment::default()
     };
     let header = RunHeader {
         schema: SCHEMA.to_owned(),
@@ -69,12 +70,12 @@ pub(super) fn run(nth: u64) -> StoredRun {
         },
         command: Some(format!("caudal tcp far -t {nth}").into()),
     };
-    let plan = PlanRecord {
+    let plan = PlanRecord::Unknown(BulkPlanRecord {
         peer: Some("192.0.2.1:5201".into()),
         rate: Some(Rate::Limit(BitRate::from_bps(u64::MAX))),
         window: Some(None),
-        ..PlanRecord::default()
-    };
+        ..BulkPlanRecord::default()
+    });
     let document = Run {
         began_s: Some(0.1 + 0.2),
         environment: Some(environment),

@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Add;
 
+use caudal_core::connect::ConnectReport;
 use caudal_core::loss::Loss;
 use caudal_core::path::{HopAnswering, PathHop, PathReport};
 use caudal_core::plan::Direction;
 use caudal_core::quality::{ProbeKind, QualityReport};
-use caudal_core::run::{FlowReport, Run};
+use caudal_core::run::{FlowReport, RoundTripSummary, Run, RunResult};
 use caudal_core::summary::DirectionSummary;
 use caudal_core::transfer::FileReport;
 
@@ -22,6 +23,10 @@ pub struct Headline {
     pub rtt_us: Option<f64>,
     /// Segments retransmitted.
     pub retransmits: Option<f64>,
+    /// The payload received by the server of a run with both directions at the same time, bit/s.
+    pub up_bps: Option<f64>,
+    /// The payload received by the client of such a run, bit/s.
+    pub down_bps: Option<f64>,
 }
 
 impl From<&Run> for Headline {
@@ -31,26 +36,60 @@ impl From<&Run> for Headline {
     /// given. Their round-trip times are averaged. Of round-trip times by message size the smallest size counts. A search
     /// for a rate gives the rate found, a test of latency under load its last phase, file transfers those of one cell, a path its host.
     fn from(run: &Run) -> Self {
-        // A path may have latency under load as well.
-        if let Some(report) = &run.path {
-            return of_path(report);
+        match &run.result {
+            Some(RunResult::Path(path)) => of_path(&path.report),
+            Some(RunResult::Connect(report)) => of_connect(report),
+            Some(RunResult::Quality(report)) => of_quality(report),
+            Some(RunResult::File(file)) => of_transfers(&file.report),
+            Some(RunResult::RoundTrips(summary)) => of_round_trips(summary),
+            Some(RunResult::Search(search)) => Self {
+                goodput_bps: search.found.rate_bps.map(|rate| rate as f64),
+                ..Self::default()
+            },
+            Some(RunResult::Throughput(_)) | None => of_bulk(run),
         }
-        if let Some(report) = &run.quality {
-            return of_quality(report);
+    }
+}
+
+/// The headline of a bulk transfer.
+fn of_bulk(run: &Run) -> Headline {
+    let directions = run.directions();
+    let are_together = directions.len() < 2 || !took_turns(run);
+    let rtts = directions.iter().filter_map(|one| one.tcp?.rtt_mean_us);
+    let retransmits = directions.iter().filter_map(|one| one.tcp?.retransmits);
+    Headline {
+        goodput_bps: goodput_bps(run).filter(|_| are_together),
+        loss: loss(directions).filter(|_| are_together),
+        rtt_us: mean(rtts),
+        retransmits: sum(retransmits.map(|count| count as f64)),
+        ..of_both(directions)
+    }
+}
+
+/// The headline of a round-trip test: the messages lost, and the mean round-trip time of the smallest.
+fn of_round_trips(summary: &RoundTripSummary) -> Headline {
+    let smallest = summary.sizes.iter().min_by_key(|size| size.size_bytes);
+    Headline {
+        loss: fraction(summary.lost, summary.messages),
+        rtt_us: smallest.and_then(|size| Some(size.pooled.mean_us?.mean)),
+        ..Headline::default()
+    }
+}
+
+/// The goodput of each direction, where there are both.
+fn of_both<'d>(directions: impl IntoIterator<Item = &'d DirectionSummary>) -> Headline {
+    let (mut up_bps, mut down_bps) = (None, None);
+    for one in directions {
+        match one.direction {
+            Direction::Up => up_bps = one.goodput_mean(),
+            Direction::Down => down_bps = one.goodput_mean(),
         }
-        if let Some(report) = &run.file {
-            return of_transfers(report);
-        }
-        let directions = run.directions();
-        let are_together = directions.len() < 2 || !took_turns(run);
-        let rtts = directions.iter().filter_map(|one| one.tcp?.rtt_mean_us);
-        let retransmits = directions.iter().filter_map(|one| one.tcp?.retransmits);
-        Self {
-            goodput_bps: goodput_bps(run).filter(|_| are_together),
-            loss: loss(run).filter(|_| are_together),
-            rtt_us: mean(rtts).or_else(|| smallest_size_rtt_us(run)),
-            retransmits: sum(retransmits.map(|count| count as f64)),
-        }
+    }
+    let has_both = up_bps.is_some() && down_bps.is_some();
+    Headline {
+        up_bps: up_bps.filter(|_| has_both),
+        down_bps: down_bps.filter(|_| has_both),
+        ..Headline::default()
     }
 }
 
@@ -65,7 +104,7 @@ fn of_path(report: &PathReport) -> Headline {
             .filter(|hop| hop.answering == HopAnswering::Answers)
             .and_then(PathHop::loss),
         rtt_us: host.and_then(|hop| Some(hop.rtt_ms?.mean * 1e3)),
-        retransmits: None,
+        ..Headline::default()
     }
 }
 
@@ -79,6 +118,17 @@ fn of_transfers(report: &FileReport) -> Headline {
         loss: cell.loss,
         rtt_us: None,
         retransmits: cell.retransmitted,
+        ..Headline::default()
+    }
+}
+
+/// The headline of a test of the connection rate: a handshake is a round trip.
+fn of_connect(report: &ConnectReport) -> Headline {
+    let failed = report.failures.total() as f64;
+    Headline {
+        loss: (report.attempts > 0).then(|| failed / report.attempts as f64),
+        rtt_us: report.connect.map(|times| times.mean_us),
+        ..Headline::default()
     }
 }
 
@@ -95,10 +145,11 @@ fn of_quality(report: &QualityReport) -> Headline {
         loss: udp.map(|udp| udp.lost as f64 / udp.sent.max(1) as f64),
         rtt_us: udp.map(|udp| udp.mean_us),
         retransmits: sum(retransmits.map(|count| count as f64)),
+        ..of_both(loads())
     }
 }
 
-/// The payload received, bit/s, all directions together; the rate that a search found.
+/// The payload received, bit/s, all directions together.
 fn goodput_bps(run: &Run) -> Option<f64> {
     let only = run.throughput().and_then(|summary| summary.goodput_bps);
     let over_repeats = || run.over_repeats.iter().filter_map(|one| one.goodput_bps);
@@ -109,18 +160,18 @@ fn goodput_bps(run: &Run) -> Option<f64> {
     only.map(|goodput| goodput.mean)
         .or_else(|| sum(over_repeats().map(|goodput| goodput.mean)))
         .or_else(|| sum(over_directions()))
-        .or_else(|| Some(run.search.as_ref()?.found.rate_bps? as f64))
 }
 
-/// The fraction of datagrams or messages lost, all directions together.
-fn loss(run: &Run) -> Option<f64> {
-    let fraction = |lost: u64, sent: u64| (sent > 0).then(|| lost as f64 / sent as f64);
-    if let Some(summary) = run.round_trips() {
-        return fraction(summary.lost, summary.messages);
-    }
+/// The part of what was sent that was lost; `None` when nothing was sent.
+fn fraction(lost: u64, sent: u64) -> Option<f64> {
+    (sent > 0).then(|| lost as f64 / sent as f64)
+}
+
+/// The fraction of datagrams lost, all directions together.
+fn loss(directions: &[DirectionSummary]) -> Option<f64> {
     let counts = || {
-        let directions = run.directions().iter();
         directions
+            .iter()
             .filter_map(|one| one.loss.as_ref())
             .filter(|loss| loss.is_complete())
     };
@@ -132,13 +183,6 @@ fn loss(run: &Run) -> Option<f64> {
 fn datagrams(loss: &Loss) -> Option<u64> {
     let known_to_receiver = || loss.received?.checked_add(loss.lost?);
     loss.sent.or_else(known_to_receiver)
-}
-
-/// The mean round-trip time of the smallest message size, µs.
-fn smallest_size_rtt_us(run: &Run) -> Option<f64> {
-    let sizes = run.round_trips()?.sizes.iter();
-    let smallest = sizes.min_by_key(|size| size.size_bytes)?;
-    Some(smallest.pooled.mean_us?.mean)
 }
 
 /// `true` when the directions were measured one after the other: they overlap for less than half of the time until the
@@ -213,6 +257,17 @@ mod tests {
         assert_eq!(shown.rtt_us, Some(sum(each("/tcp/rtt_mean_us")) / 2.0));
         assert_eq!(shown.retransmits, Some(sum(each("/tcp/retransmits"))));
         assert_eq!(shown.loss, None);
+        let [first, second] = each("/goodput_bps/mean").map(Some);
+        let is_up_first = document.pointer("/summary/directions/0/direction") == Some(&"up".into());
+        let (up, down) = if is_up_first {
+            (first, second)
+        } else {
+            (second, first)
+        };
+        assert_eq!((shown.up_bps, shown.down_bps), (up, down));
+        // One direction alone is the goodput.
+        let (shown, _) = headline("udp-down");
+        assert_eq!((shown.up_bps, shown.down_bps), (None, None));
     }
 
     #[test]

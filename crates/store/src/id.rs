@@ -6,11 +6,11 @@ use crate::error::StoreError;
 
 use crate::store::Store;
 
-/// The minimum number of digits of a prefix.
+/// Minimum number of digits of a prefix.
 const MIN_DIGITS: usize = 4;
 /// The number of digits of an id.
 pub(super) const DIGITS: usize = 32;
-/// The maximum number of candidates named for an ambiguous prefix.
+/// Maximum number of candidates named for an ambiguous prefix.
 const MAX_CANDIDATES: usize = 4;
 
 /// The newest run or study after some that are newer.

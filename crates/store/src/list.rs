@@ -22,7 +22,8 @@ SELECT entry.id, entry.started_ns, run.kind, run.tool, run.peer, run.title, run.
         SELECT event FROM event WHERE event.study = study.id
             AND event IN ('begun', 'resumed', 'done', 'interrupted', 'failed')
         ORDER BY event.nth DESC LIMIT 1) END,
-    (SELECT json_group_array(tag) FROM (SELECT tag FROM tagged WHERE tagged.id = entry.id ORDER BY tag))
+    (SELECT json_group_array(tag) FROM (SELECT tag FROM tagged WHERE tagged.id = entry.id ORDER BY tag)),
+    run.up_bps, run.down_bps
 FROM entry LEFT JOIN run ON run.id = entry.id LEFT JOIN study ON study.id = entry.id
 WHERE entry.started_ns >= ?1
     AND (run.id IS NOT NULL OR study.id IS NOT NULL)
@@ -179,6 +180,7 @@ mod tests {
     use crate::fixture::{TestDirectory, id, run, study, trial};
     use crate::kind::RunKind;
     use crate::stored::StoredRun;
+    use caudal_core::plan::PlanKind;
 
     #[test]
     fn a_list_shows_what_the_filter_selects_newest_first() {
@@ -189,7 +191,7 @@ mod tests {
         }
         store
             .record(&StoredRun {
-                kind: RunKind::Rtt,
+                kind: RunKind::Plan(PlanKind::Rtt),
                 peer: Some("[2001:db8::1]:5201".into()),
                 title: Some("Prüfung der Leitung".into()),
                 ..run(5)

@@ -39,7 +39,7 @@ impl Store {
             let headline = &run.headline;
             writer
                 .execute(
-                    "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     params![
                         run.id,
                         run.kind.name(),
@@ -59,6 +59,8 @@ impl Store {
                         headline.retransmits,
                         environment.digest,
                         environment.varying,
+                        headline.up_bps,
+                        headline.down_bps,
                     ],
                 )
                 .map_err(|error| match trial {
@@ -137,8 +139,7 @@ mod tests {
     use super::*;
     use crate::document::StoredDocument;
     use crate::fixture::{TestDirectory, assert_integrity, count, found, id, run, study, trial};
-    use crate::outcome::RunOutcome;
-    use caudal_core::run::Environment;
+    use caudal_core::run::{Environment, RunOutcome};
 
     #[test]
     fn a_recorded_run_is_found_unchanged() {

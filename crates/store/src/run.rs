@@ -21,7 +21,8 @@ const RUN: &str = "
 SELECT run.id, entry.started_ns, run.kind, run.tool, run.peer, run.title, run.command, run.outcome,
     run.study, run.study_case, run.repeat, run.position, run.baseline,
     run.goodput_bps, run.loss, run.rtt_us, run.retransmits,
-    run.environment, run.varying, document.machines, document.size, document.packed
+    run.environment, run.varying, document.machines, document.size, document.packed,
+    run.up_bps, run.down_bps
 FROM run JOIN entry ON entry.id = run.id JOIN document ON document.run = run.id";
 
 impl Store {
@@ -196,5 +197,7 @@ pub(super) fn headline(row: &Row<'_>) -> rusqlite::Result<Headline> {
         loss: row.get(14)?,
         rtt_us: row.get(15)?,
         retransmits: row.get(16)?,
+        up_bps: row.get("up_bps")?,
+        down_bps: row.get("down_bps")?,
     })
 }

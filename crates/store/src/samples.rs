@@ -15,7 +15,7 @@ const ANY: u8 = 2;
 /// The smallest power of ten that is tried: 10⁻⁹.
 const MAX_DECIMALS: u8 = 9;
 
-/// The largest integer up to which every integer is exactly representable.
+/// Largest integer below which all integers are representable exactly.
 const MAX_EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
 /// Encodes samples, not yet compressed: see docs/store.md for the format.

@@ -7,7 +7,7 @@ pub(super) const APPLICATION_ID: i64 = 0x6361_7564;
 
 /// The migrations from each version to the next, starting with the empty file. A step that has been released is never
 /// changed: a later one changes its result.
-pub(super) const MIGRATIONS: [&str; 2] = [TABLES, LISTS];
+pub(super) const MIGRATIONS: [&str; 3] = [TABLES, LISTS, DIRECTIONS];
 
 /// Version 1: the tables.
 const TABLES: &str = "
@@ -115,6 +115,18 @@ CREATE TRIGGER run_stays BEFORE UPDATE ON run BEGIN SELECT raise(ABORT, 'a store
 CREATE TRIGGER document_stays BEFORE UPDATE ON document BEGIN SELECT raise(ABORT, 'a store is only added to'); END;
 CREATE TRIGGER series_stays BEFORE UPDATE ON series BEGIN SELECT raise(ABORT, 'a store is only added to'); END;
 CREATE TRIGGER tag_stays BEFORE UPDATE ON tag BEGIN SELECT raise(ABORT, 'a store is only added to'); END;
+";
+
+/// Version 3: the goodput of each direction of a run with both.
+const DIRECTIONS: &str = "
+ALTER TABLE run ADD COLUMN up_bps REAL;
+ALTER TABLE run ADD COLUMN down_bps REAL;
+DROP VIEW runs;
+CREATE VIEW runs AS
+    SELECT entry.id, datetime(started_ns / 1000000000, 'unixepoch') AS started, started_ns,
+        kind, tool, peer, title, command, outcome, study, study_case, repeat, position, baseline,
+        goodput_bps, loss, rtt_us, retransmits, up_bps, down_bps
+    FROM run JOIN entry USING (id);
 ";
 
 /// The state of a file.
@@ -325,12 +337,13 @@ mod tests {
         let steps = [
             MIGRATIONS[0],
             MIGRATIONS[1],
+            MIGRATIONS[2],
             "CREATE TABLE more (x) STRICT; nonsense",
         ];
         assert!(migrate(&mut store.connection, &steps).is_err());
         drop(store);
         let store = directory.open();
         assert_eq!(found(&store, &id(1)), run(1));
-        assert_eq!(store.summary().unwrap().version, 2);
+        assert_eq!(store.summary().unwrap().version, 3);
     }
 }

@@ -1,6 +1,6 @@
 //! The contents of a store as values: runs with their samples, studies with their events.
 
-use caudal_core::run::{Environment, Run};
+use caudal_core::run::{Environment, Run, RunOutcome};
 use caudal_core::text::ExternalText;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::document::StoredDocument;
 use crate::headline::Headline;
 use crate::kind::RunKind;
-use crate::outcome::RunOutcome;
 
 /// A run that has ended, with everything known about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +50,7 @@ impl StoredRun {
             kind: RunKind::from(&run),
             started_ns,
             tool: tool_label(&run),
-            peer: run.plan.peer.clone(),
+            peer: run.plan.peer().cloned(),
             title: None,
             command: run.header.command.clone().unwrap_or_default(),
             outcome,

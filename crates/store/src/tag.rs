@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::store::now_ns;
 
-/// The maximum length of a tag, characters: a list has room for it.
+/// Maximum length of a tag, characters: a list has room for it.
 pub const MAX_TAG_LENGTH: usize = 40;
 
 /// The reason why a text is not a valid tag.

@@ -40,7 +40,7 @@ fn every_run_and_study_of_a_store_of_version_2_reads() {
             StoredItem::Run(run) => match &run.document {
                 StoredDocument::Run(document) => {
                     assert_eq!(document.header.id, entry.id);
-                    assert_eq!(document.plan.peer, entry.peer, "{}", entry.id);
+                    assert_eq!(document.plan.peer(), entry.peer.as_ref(), "{}", entry.id);
                     assert_eq!(RunKind::from(document.as_ref()).name(), entry.kind);
                     // Its machines are those of the environment, but for what only the store has.
                     let machines = document.environment.clone().unwrap_or_default();

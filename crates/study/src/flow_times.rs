@@ -7,7 +7,7 @@ use caudal_experiment::{Case, FlowKindFile, FlowSpec};
 
 use crate::testbed::is_echo;
 
-/// The shortest time of probing a path.
+/// Minimum time of probing a path.
 const MIN_PROBING: Duration = Duration::from_secs(1);
 /// The size of echo messages of a flow that names none, bytes.
 const DEFAULT_MESSAGE_BYTES: u32 = 64;

@@ -12,7 +12,7 @@ use crate::overrides::apply_overrides;
 use crate::shipped::ShippedExperiment;
 use crate::text_file::read_text_file;
 
-/// The maximum length of an experiment's name.
+/// Maximum length of an experiment's name.
 const MAX_NAME: usize = 32;
 
 /// The source of an experiment: everything that is needed to unfold it again.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-/// The maximum length of a file that is read, bytes.
+/// Maximum length of a file that is read, bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// A file that cannot be read as text.

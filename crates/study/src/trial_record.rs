@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use caudal_core::run::{Environment, Machine};
+use caudal_core::run::{Environment, Machine, RunOutcome};
 use caudal_engine::TOOL;
 use caudal_experiment::{Case, Trial};
-use caudal_store::{RunKind, RunOutcome, SampleSeries, StoredDocument, StoredRun, StudyTrial};
+use caudal_store::{RunKind, SampleSeries, StoredDocument, StoredRun, StudyTrial};
 use serde_json::json;
 
 use crate::metrics::headline;

@@ -6,7 +6,11 @@ use std::os::fd::AsFd;
 
 use socket2::SockRef;
 
+use crate::interface::Interface;
 use crate::raw;
+
+/// Maximum number of interfaces that an error names.
+const MAX_NAMES: usize = 12;
 
 /// Sets the differentiated services code point of the packets sent, 0 to 63.
 ///
@@ -100,7 +104,25 @@ pub fn set_flow_label(
 /// `ENODEV` when there is none of that name; `PermissionDenied` on kernels before 5.7 without
 /// `CAP_NET_RAW`.
 pub fn bind_device(socket: impl AsFd, name: &str) -> io::Result<()> {
-    SockRef::from(&socket).bind_device(Some(name.as_bytes()))
+    let bound = SockRef::from(&socket).bind_device(Some(name.as_bytes()));
+    bound.map_err(|cause| match cause.raw_os_error() {
+        Some(libc::ENODEV) => no_such_device(&Interface::names()),
+        _ => cause,
+    })
+}
+
+/// The error for an interface that is not among these.
+fn no_such_device(names: &[String]) -> io::Error {
+    let shown = names.iter().take(MAX_NAMES).map(String::as_str);
+    let mut there_are = shown.collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_NAMES {
+        there_are += ", …";
+    }
+    let error = match names {
+        [] => "there is no such interface".to_owned(),
+        _ => format!("there is no such interface; there are {there_are}"),
+    };
+    io::Error::new(io::ErrorKind::NotFound, error)
 }
 
 /// Allows the socket to bind to an address in use by connections in `TIME_WAIT` (`SO_REUSEADDR`).
@@ -181,7 +203,11 @@ mod tests {
     #[test]
     fn a_device_that_does_not_exist_is_refused() -> io::Result<()> {
         let socket = UdpSocket::bind("127.0.0.1:0")?;
-        assert!(bind_device(&socket, "no-such-device").is_err());
+        let refusal = bind_device(&socket, "no-such0").unwrap_err();
+        assert!(refusal.to_string().contains("lo"), "{refusal}");
+        let many: Vec<String> = (0..20).map(|nth| format!("veth{nth}")).collect();
+        let shown = no_such_device(&many).to_string();
+        assert!(shown.ends_with("veth11, …"), "{shown}");
         Ok(())
     }
 

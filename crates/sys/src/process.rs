@@ -97,6 +97,13 @@ pub fn discard_stdout() -> io::Result<()> {
     Ok(dup2_stdout(&null)?)
 }
 
+/// The number of files that this process may have open; `u64::MAX` for no limit.
+#[must_use]
+pub fn open_file_limit() -> u64 {
+    let Rlimit { current, .. } = getrlimit(Resource::Nofile);
+    current.unwrap_or(u64::MAX)
+}
+
 /// Raises the limit of open files of this process to its hard limit and returns it; `u64::MAX` for no limit.
 ///
 /// # Errors

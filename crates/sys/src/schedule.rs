@@ -32,7 +32,7 @@ pub fn lower_thread_priority() -> io::Result<()> {
 
 /// Raises the priority of the calling thread as far as this process is permitted to, and returns the result.
 pub fn raise_thread_priority() -> ThreadPriority {
-    // The kernel's struct sched_param is this one number. The function of musl does nothing but fail, hence the call itself.
+    // The kernel's struct `sched_param` is this one number. The function of musl does nothing but fail, hence the call itself.
     let priority: libc::c_int = 1;
     let call = libc::SYS_sched_setscheduler;
     // SAFETY: `priority` is a live local, which is only read; 0 is the calling thread.

@@ -7,7 +7,7 @@ use crate::impairments::Impairments;
 use crate::link::Duplex;
 use crate::topology::Topology;
 
-/// The rate above which [`Driver::Auto`] leaves a link to the kernel.
+/// Maximum rate of a link that [`Driver::Auto`] emulates; faster ones are left to the kernel.
 const MAX_EMULATED_BY_DEFAULT: BitRate = BitRate::from_bps(100_000_000);
 
 impl Topology {

@@ -470,8 +470,8 @@ pub struct ReorderFile {
     /// The probability that a frame is held back.
     pub share: FractionValue,
     /// The number of frames that overtake each. Default 3.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub places: Option<u64>,
+    #[serde(default, alias = "places", skip_serializing_if = "Option::is_none")]
+    pub extent: Option<u64>,
     /// The longest time a frame is held back if fewer follow. Default 10 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience: Option<TimeValue>,

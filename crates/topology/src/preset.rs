@@ -48,7 +48,7 @@ pub enum PresetError {
     },
 }
 
-/// The largest number of any preset.
+/// Maximum number of any preset.
 const MAX_NUMBER: usize = 100;
 
 /// All presets.

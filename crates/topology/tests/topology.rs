@@ -94,6 +94,17 @@ fn the_default_queue_holds_a_hundred_frames_or_fifty_milliseconds() {
 }
 
 #[test]
+fn the_name_that_the_extent_of_reordering_had_before_is_read() {
+    let impairments = |key: &str| {
+        let text = format!(
+            "host = [{{ name = \"a\" }}, {{ name = \"b\" }}]\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"10M\"\nreorder = {{ share = \"5%\", {key} = 7 }}"
+        );
+        resolve(&text).unwrap().links[0].directions[0].clone()
+    };
+    assert_eq!(impairments("places"), impairments("extent"));
+}
+
+#[test]
 fn the_directions_of_a_link_may_differ() {
     let text = r#"
         host = [{ name = "a" }, { name = "b" }]

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// The minimum length of a token, in bytes: a recorded dialogue must not let anybody find it by trying.
+/// Minimum length of a token, in bytes: a recorded dialogue must not let anybody find it by trying.
 pub const MIN_TOKEN_BYTES: usize = 16;
-/// The maximum length of a token, in bytes.
+/// Maximum length of a token, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 1024;
-/// The maximum number of tokens in a list: a server tries each of them.
+/// Maximum number of tokens in a list: a server tries each of them.
 pub const MAX_TOKENS: usize = 1024;
 
 /// A secret that a client and a server share. It is never printed.

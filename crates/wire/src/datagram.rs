@@ -8,6 +8,7 @@
 //! ```
 
 use crate::preamble::TestToken;
+use crate::server_instance::ServerInstance;
 
 /// Bytes in a datagram's header.
 pub const HEADER_BYTES: usize = 32;
@@ -30,6 +31,12 @@ pub enum DatagramKind {
     Data,
     /// The receiver's progress: the sequence number counts the datagrams read.
     Credit,
+    /// The server's answer to a hello whose token is not that of a test being set up: its instance in place of the challenge.
+    NoTest,
+    /// A client looks whether a datagram of this length arrives.
+    MtuProbe,
+    /// The server's answer to that, as long as it.
+    MtuAnswer,
 }
 
 /// A header's fields.
@@ -62,6 +69,9 @@ impl DatagramKind {
             Self::Ready => 4,
             Self::Data => 5,
             Self::Credit => 6,
+            Self::NoTest => 9,
+            Self::MtuProbe => 7,
+            Self::MtuAnswer => 8,
         }
     }
 
@@ -73,6 +83,9 @@ impl DatagramKind {
             4 => Self::Ready,
             5 => Self::Data,
             6 => Self::Credit,
+            9 => Self::NoTest,
+            7 => Self::MtuProbe,
+            8 => Self::MtuAnswer,
             _ => return None,
         })
     }
@@ -195,8 +208,30 @@ impl OpeningDatagram {
                 | DatagramKind::Challenge
                 | DatagramKind::Proof
                 | DatagramKind::Ready
+                | DatagramKind::NoTest
         );
         (opens && tag(opening.token) == header.tag).then_some(opening)
+    }
+}
+
+impl OpeningDatagram {
+    /// The answer of a server that has no test with the token of this hello; as long as the hello.
+    #[must_use]
+    pub fn without_test(&self, instance: ServerInstance) -> Self {
+        let mut challenge = [0; 16];
+        challenge[..8].copy_from_slice(&instance.0);
+        Self {
+            kind: DatagramKind::NoTest,
+            challenge,
+            ..*self
+        }
+    }
+
+    /// The server that has no test with this token; `None` in any other datagram.
+    #[must_use]
+    pub fn instance_without_test(&self) -> Option<ServerInstance> {
+        let instance = self.challenge.first_chunk()?;
+        (self.kind == DatagramKind::NoTest).then_some(ServerInstance(*instance))
     }
 }
 
@@ -207,7 +242,7 @@ impl OpeningDatagram {
 pub fn fill_payload(payload: &mut [u8], tag: u32) {
     let mut state = u64::from(tag) | 1 << 40;
     for part in payload.chunks_mut(8) {
-        // xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016).
+        // xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", 2016).
         state ^= state >> 12;
         state ^= state << 25;
         state ^= state >> 27;
@@ -261,6 +296,12 @@ mod tests {
             OpeningDatagram::decode(&challenge.encode()),
             Some(challenge)
         );
+        let instance = ServerInstance([5; 8]);
+        let no_test = hello.without_test(instance);
+        assert_eq!(no_test.encode().len(), hello.encode().len());
+        let read = OpeningDatagram::decode(&no_test.encode()).unwrap();
+        assert_eq!(read.instance_without_test(), Some(instance));
+        assert_eq!(hello.instance_without_test(), None);
     }
 
     proptest! {

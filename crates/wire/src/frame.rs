@@ -7,9 +7,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 /// Bytes in the length that precedes a message.
 pub const LENGTH_BYTES: usize = 4;
-/// The maximum length of a message that a client accepts, in bytes: the readings of a thousand flows fit.
+/// Maximum length of a message that a client accepts, in bytes: the readings of a thousand flows fit.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 20;
-/// The maximum length of a message that a server accepts, in bytes: it buffers that much for each of many clients.
+/// Maximum length of a message that a server accepts, in bytes: it buffers that much for each of many clients.
 pub const MAX_TO_SERVER_BYTES: usize = 64 << 10;
 
 /// The reason why bytes are not a message.
@@ -223,7 +223,7 @@ mod tests {
         let mut decoder = authenticated_decoder();
         decoder.feed(&start);
         assert_eq!(decoder.next_message(), Ok(Some(ToServer::Start)));
-        assert_eq!(decoder.latest_json(), br#"{"say":"start"}"#);
+        assert_eq!(decoder.latest_json(), br#"{"type":"start"}"#);
         decoder.feed(&alive);
         assert_eq!(decoder.next_message(), Ok(Some(ToServer::Alive)));
         decoder.feed(&alive);
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn no_byte_of_an_authenticated_message_can_be_altered() {
-        let offer = r#"{"say":"offer","plan":{"kind":"traffic","transport":"udp","directions":"both","parallel":2,
+        let offer = r#"{"type":"offer","plan":{"kind":"traffic","transport":"udp","directions":"both","parallel":2,
             "end":{"time_ns":1000000000},"interval_ns":100000000,"omit":"nothing","rate":{"limit":1000000},"length":1448,
             "window":null,"mss":null,"congestion":null,"no_delay":false,"dscp":null,"mptcp":false,"discard":false,
             "zero_copy":false,"verify":true,"same_machine":false}}"#;

@@ -1,23 +1,27 @@
 //! The control messages of both directions. Unknown fields are ignored; unknown messages are refused.
 
 use crate::authentication::{Nonce, TokenProof};
-use caudal_core::arrivals::ArrivalSeries;
+use crate::final_report::FinalReport;
+use crate::server_instance::{SeenConnection, ServerInstance, hint};
 pub use caudal_core::host::{Host, Usage};
 use caudal_core::plan::Plan;
-use caudal_core::quality::SenderQueue;
-use caudal_core::sample::{FlowEnd, Sample};
+use caudal_core::sample::Sample;
 use caudal_core::text::ExternalText;
-use caudal_core::trains::TrainsAccount;
-use caudal_core::transfer::TransferEnd;
 use caudal_core::units::{BitRate, ByteCount};
 use serde::{Deserialize, Serialize};
 
 /// The feature of a server that carries out tests of latency under load.
 pub const QUALITY: &str = "quality";
+/// The feature of a server that answers tests of the connection rate.
+pub const CONNECT: &str = "connect";
 /// The feature of a server that carries out file transfers.
 pub const TRANSFER: &str = "transfer";
 /// The feature of a server that sends and receives trains of datagrams.
 pub const TRAINS: &str = "trains";
+/// The feature of a server that tells which flows reach it, and carries a test out with those.
+pub const PARTIAL: &str = "partial";
+/// The feature of a server that answers probes of the path MTU.
+pub const PATH_MTU: &str = "path_mtu";
 
 /// The reason why a server refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +43,8 @@ pub enum Refusal {
     File,
     /// The server's kernel did not grant what the plan needs.
     Host,
+    /// No test of the server has the token of a data connection.
+    Test,
     /// The peer violated the protocol.
     Protocol,
     /// The client did not authenticate itself, or the server cannot.
@@ -52,7 +58,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every reason.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Full,
         Self::Denied,
         Self::Version,
@@ -61,6 +67,7 @@ impl Refusal {
         Self::Plan,
         Self::File,
         Self::Host,
+        Self::Test,
         Self::Protocol,
         Self::Authentication,
         Self::Stopping,
@@ -79,6 +86,7 @@ impl Refusal {
             Self::Plan => "plan",
             Self::File => "file",
             Self::Host => "host",
+            Self::Test => "test",
             Self::Protocol => "protocol",
             Self::Authentication => "authentication",
             Self::Stopping => "stopping",
@@ -104,7 +112,7 @@ pub struct PublishedLimits {
 
 /// A message from a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "say", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToServer {
     /// The first message.
     Hello {
@@ -133,6 +141,13 @@ pub enum ToServer {
         #[serde(with = "crate::offered")]
         plan: Plan,
     },
+    /// Asks which flows of the test that is being set up have reached the server.
+    Flows,
+    /// Goes on with these flows of the test that is being set up, which keep their order and are numbered anew.
+    Reduce {
+        /// Their numbers.
+        flows: Vec<u32>,
+    },
     /// All data connections are attached: starts the test.
     Start,
     /// The client has sent all; with `now` the server's senders are to stop as well.
@@ -149,7 +164,11 @@ pub enum ToServer {
 
 /// A message from a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "say", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the largest message is sent once a connection"
+)]
 pub enum ToClient {
     /// Answers a hello with a nonce.
     Challenge {
@@ -172,6 +191,23 @@ pub enum ToClient {
         /// The limits it sets on each test; those of a server of an earlier version are not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limits: Option<PublishedLimits>,
+        /// The server; one of an earlier version does not say.
+        #[serde(
+            default,
+            deserialize_with = "hint",
+            skip_serializing_if = "Option::is_none"
+        )]
+        instance: Option<ServerInstance>,
+        /// This connection as the server sees it.
+        #[serde(
+            default,
+            deserialize_with = "hint",
+            skip_serializing_if = "Option::is_none"
+        )]
+        connection: Option<SeenConnection>,
+        /// The token of this session's probes of the path MTU, 32 hexadecimal digits; absent where the server answers none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        probe_token: Option<String>,
     },
     /// Refuses a request, and ends the dialogue.
     Refused {
@@ -179,6 +215,13 @@ pub enum ToClient {
         reason: Refusal,
         /// The reason as text.
         message: ExternalText,
+        /// The server, on a connection that is not its control connection.
+        #[serde(
+            default,
+            deserialize_with = "hint",
+            skip_serializing_if = "Option::is_none"
+        )]
+        instance: Option<ServerInstance>,
     },
     /// Answers a ping.
     Pong {
@@ -199,6 +242,13 @@ pub enum ToClient {
         /// The changes the server made to the plan, as text.
         #[serde(default)]
         changed: Vec<ExternalText>,
+    },
+    /// Answers the question which flows have reached the server.
+    Flows {
+        /// Those that are open.
+        open: Vec<u32>,
+        /// Those of which a datagram has arrived, without a proof that the client receives the answers.
+        heard: Vec<u32>,
     },
     /// Every data connection has arrived.
     Ready,
@@ -229,25 +279,6 @@ pub enum ToClient {
     Alive,
 }
 
-/// The final report of a server: the counts of its workload.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct FinalReport {
-    /// The final report of each flow's end at the server.
-    pub flows: Vec<FlowEnd>,
-    /// The payload that arrived at the server over time; absent where it received none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrivals: Option<ArrivalSeries>,
-    /// The backlog of the server's interface towards the client, in a test of latency under load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sender_queue: Option<SenderQueue>,
-    /// The server's end of a file transfer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transfer: Option<Box<TransferEnd>>,
-    /// The server's account of trains of datagrams.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trains: Option<Box<TrainsAccount>>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,17 +293,17 @@ mod tests {
 
     #[test]
     fn unknown_fields_are_ignored_and_unknown_messages_refused() {
-        let text = r#"{"say":"ping","t1":5,"colour":"red"}"#;
+        let text = r#"{"type":"ping","t1":5,"colour":"red"}"#;
         assert_eq!(
             serde_json::from_str::<ToServer>(text).unwrap(),
             ToServer::Ping { t1: 5 }
         );
-        assert!(serde_json::from_str::<ToServer>(r#"{"say":"dance"}"#).is_err());
+        assert!(serde_json::from_str::<ToServer>(r#"{"type":"dance"}"#).is_err());
     }
 
     #[test]
     fn a_plan_reads_as_the_first_version_of_the_protocol_wrote_it() {
-        let text = r#"{"say":"offer","plan":{"kind":"traffic","transport":"udp","directions":"both","parallel":2,
+        let text = r#"{"type":"offer","plan":{"kind":"traffic","transport":"udp","directions":"both","parallel":2,
             "end":{"time_ns":1000000000},"interval_ns":100000000,"omit":"nothing","rate":{"limit":1000000},"length":1448,
             "window":null,"mss":null,"congestion":null,"no_delay":false,"dscp":null,"mptcp":false,"discard":false,
             "zero_copy":false,"verify":true,"same_machine":false}}"#;
@@ -294,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_hello_without_a_nonce_is_that_of_the_first_version() {
-        let text = r#"{"say":"hello","host":{"tool":"caudal"}}"#;
+        let text = r#"{"type":"hello","host":{"tool":"caudal"}}"#;
         let hello: ToServer = serde_json::from_str(text).unwrap();
         assert!(matches!(&hello, ToServer::Hello { nonce: None, .. }));
         let written = serde_json::to_value(hello).unwrap();
@@ -303,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_newer_refusal_still_reads() {
-        let text = r#"{"say":"refused","reason":"too_tired","message":"later"}"#;
+        let text = r#"{"type":"refused","reason":"too_tired","message":"later"}"#;
         assert!(matches!(
             serde_json::from_str::<ToClient>(text).unwrap(),
             ToClient::Refused {

@@ -9,15 +9,15 @@ use std::fmt::Write;
 
 /// The control port; data ports are those above.
 pub const PORT: u16 = 5037;
-/// The maximum length of a request line, bytes.
+/// Maximum length of a request line, bytes.
 pub const MAX_LINE_BYTES: usize = 1023;
 /// The columns printed by default.
 pub const FORMAT: &str = "%9b%8.2rt%8.2ct%12.4rbr%12.4cbr%8c%10.2rcr%10.1ccr";
 /// Bytes in a datagram that marks the beginning or the end; data is longer.
 pub const MARK_BYTES: usize = 4;
-/// The maximum number of bytes or buffers, as in the original.
+/// Maximum number of bytes or buffers, as in the original.
 const MAX_NUMBER: u64 = 1_000_000_000;
-/// The maximum width of a column, and the maximum number of decimals.
+/// Maximum width of a column, and the maximum number of decimals.
 const MAX_WIDTH: usize = 30;
 
 /// The request for one end's part of a transfer.
@@ -333,7 +333,7 @@ pub struct ResultRow {
     pub cpu_s: f64,
 }
 
-/// The minimum that a time counts as, s.
+/// Minimum that a time counts as, s.
 const MIN_S: f64 = 1e-5;
 
 enum FormatPiece<'a> {

@@ -1,30 +1,27 @@
 //! A plan inside a message: the flat record of documents, with the kinds of the protocol.
 
-use caudal_core::plan::{Plan, PlanKind, PlanRecord, Transport};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
-
-/// The kinds of plans in the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum OfferedKind {
-    /// A bulk transfer, over either transport.
-    Traffic,
-    /// Messages that the server sends back whole.
-    Echo,
-    /// A phase of a test of latency under load.
-    Quality,
-    /// A file transfer.
-    File,
-    /// Trains of datagrams.
-    Trains,
-}
+use caudal_core::plan::{
+    BulkPlanRecord, ConnectPlanRecord, FilePlanRecord, PathPlanRecord, Plan, QualityPlanRecord,
+    RttPlanRecord, Transport,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A plan in the form in which a message carries it.
 #[derive(Serialize, Deserialize)]
-struct OfferedPlan {
-    kind: OfferedKind,
-    #[serde(flatten)]
-    record: PlanRecord,
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum OfferedPlan {
+    /// A bulk transfer, over either transport.
+    Traffic(BulkPlanRecord),
+    /// Messages that the server sends back whole.
+    Rtt(RttPlanRecord),
+    /// The rate at which connections open.
+    Connect(ConnectPlanRecord),
+    /// A phase of a test of latency under load.
+    Quality(QualityPlanRecord),
+    /// A file transfer.
+    File(FilePlanRecord),
+    /// Trains of datagrams.
+    Trains(PathPlanRecord),
 }
 
 /// Writes a plan into a message.
@@ -32,26 +29,16 @@ struct OfferedPlan {
 /// # Errors
 /// Those of the serializer.
 pub fn serialize<S: Serializer>(plan: &Plan, to: S) -> Result<S::Ok, S::Error> {
-    let record = PlanRecord::from(plan);
-    let kind = match record.kind {
-        Some(PlanKind::Tcp | PlanKind::Udp) => OfferedKind::Traffic,
-        Some(PlanKind::Rtt) => OfferedKind::Echo,
-        Some(PlanKind::Quality) => OfferedKind::Quality,
-        Some(PlanKind::File) => OfferedKind::File,
-        Some(PlanKind::Path) if record.trains.is_some() => OfferedKind::Trains,
-        Some(PlanKind::Path) => {
-            return Err(ser::Error::custom("a path is probed by one end alone"));
-        }
-        None => return Err(ser::Error::custom("a plan without a kind")),
+    let offered = match plan {
+        Plan::Tcp(plan) => OfferedPlan::Traffic(plan.into()),
+        Plan::Udp(plan) => OfferedPlan::Traffic(plan.into()),
+        Plan::Echo(plan) => OfferedPlan::Rtt(plan.into()),
+        Plan::Connect(plan) => OfferedPlan::Connect(plan.into()),
+        Plan::Quality(plan) => OfferedPlan::Quality(plan.into()),
+        Plan::Transfer(plan) => OfferedPlan::File(plan.into()),
+        Plan::Trains(plan) => OfferedPlan::Trains(plan.into()),
     };
-    OfferedPlan {
-        kind,
-        record: PlanRecord {
-            kind: None,
-            ..record
-        },
-    }
-    .serialize(to)
+    offered.serialize(to)
 }
 
 /// Reads a plan from a message.
@@ -60,18 +47,17 @@ pub fn serialize<S: Serializer>(plan: &Plan, to: S) -> Result<S::Ok, S::Error> {
 /// When a key that its kind needs is missing, and those of the deserializer.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Plan, D::Error> {
     let offered = OfferedPlan::deserialize(from)?;
-    let kind = match (offered.kind, offered.record.transport) {
-        (OfferedKind::Echo, _) => PlanKind::Rtt,
-        (OfferedKind::Quality, _) => PlanKind::Quality,
-        (OfferedKind::File, _) => PlanKind::File,
-        (OfferedKind::Trains, _) => PlanKind::Path,
-        (OfferedKind::Traffic, Some(Transport::Tcp)) => PlanKind::Tcp,
-        (OfferedKind::Traffic, Some(Transport::Udp)) => PlanKind::Udp,
-        (OfferedKind::Traffic, None) => return Err(de::Error::missing_field("transport")),
+    let plan = match &offered {
+        OfferedPlan::Traffic(record) => match record.transport {
+            Some(Transport::Tcp) => record.try_into().map(Plan::Tcp),
+            Some(Transport::Udp) => record.try_into().map(Plan::Udp),
+            None => return Err(de::Error::missing_field("transport")),
+        },
+        OfferedPlan::Rtt(record) => record.try_into().map(Plan::Echo),
+        OfferedPlan::Connect(record) => record.try_into().map(Plan::Connect),
+        OfferedPlan::Quality(record) => record.try_into().map(Plan::Quality),
+        OfferedPlan::File(record) => record.try_into().map(Plan::Transfer),
+        OfferedPlan::Trains(record) => record.try_into().map(Plan::Trains),
     };
-    let record = PlanRecord {
-        kind: Some(kind),
-        ..offered.record
-    };
-    Plan::try_from(&record).map_err(de::Error::custom)
+    plan.map_err(de::Error::custom)
 }

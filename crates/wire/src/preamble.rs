@@ -3,7 +3,7 @@
 /// The bytes every connection of caudal begins with, in both directions.
 pub const MAGIC: [u8; 6] = *b"CAUDAL";
 /// The version of the protocol: a peer with another version is refused with a reason.
-pub const PROTOCOL: u8 = 1;
+pub const PROTOCOL: u8 = 2;
 /// Bytes in a client's preamble.
 pub const PREAMBLE_BYTES: usize = 32;
 /// Bytes in a server's answer to it.

@@ -5,9 +5,13 @@ use crate::detail::FlowDetail;
 use crate::error::CaptureError;
 use crate::model::{CaptureFile, CaptureFormat, CaptureSummary, Finding, FindingCode, PCAP_SCHEMA};
 use crate::options::AnalysisOptions;
-use crate::read::{CapturedFrame, FileInterface, FrameReader};
+use crate::read::{CapturedFrame, FileInterface, FrameReader, LinkType};
+use caudal_core::quantity::Unit;
 use caudal_core::text::ExternalText;
 use caudal_core::units::ByteCount;
+
+/// Maximum number of link types that a finding names.
+const MAX_LINKS: usize = 4;
 
 /// What a capture tells.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +67,7 @@ impl CaptureAnalysis {
     /// Begins the next file; the one before it ends.
     pub fn begin_file(&mut self, name: ExternalText) {
         self.end_file();
+        self.frames.begin_file();
         self.open = Some(OpenFile {
             name,
             reader: FrameReader::new(),
@@ -149,7 +154,12 @@ impl CaptureAnalysis {
         let detail = self.frames.flows.finish();
         let dropped = self.dropped();
         self.whole_capture(dropped);
-        let FrameAnalysis { totals, flows, .. } = self.frames;
+        let FrameAnalysis {
+            totals,
+            flows,
+            clock,
+            ..
+        } = self.frames;
         let mut ranking = flows.findings;
         for finding in self.findings {
             ranking.push(finding);
@@ -166,7 +176,7 @@ impl CaptureAnalysis {
         let summary = CaptureSummary {
             schema: PCAP_SCHEMA.to_owned(),
             files: self.files,
-            totals: totals.document(flows.count, dropped),
+            totals: totals.document(flows.count, dropped, &clock),
             protocols: totals.protocols(),
             flows: shown,
             folded,
@@ -232,11 +242,100 @@ impl CaptureAnalysis {
             FindingCode::TimeBackwards,
             "frames are older than the one before them",
         ));
+        found.extend(seen(FindingCode::NoTimes, "frames have no time"));
+        let (unread, read) = self.links();
         found.extend(seen(
             FindingCode::UnknownLinkType,
-            "frames have a link type that is not read",
+            &format!("frames have {unread}, which is not read"),
         ));
+        let holds = &log.finding(FindingCode::Concatenated, String::new());
+        if let Some(frame) = holds.frames.first() {
+            let n = holds.count;
+            let more = if n == 1 {
+                "one more"
+            } else {
+                &format!("{n} more")
+            };
+            let message = format!(
+                "a capture is followed by {more} in the same file, from frame {frame} on; they are read as one"
+            );
+            found.push(log.finding(FindingCode::Concatenated, message));
+        }
+        found.extend(self.clock_set());
+        found.extend(self.captured_twice());
+        let frames = totals.next_number() - 1;
+        if frames > 0 && totals.filtered == 0 && self.frames.flows.count == 0 && read {
+            let others = totals.others();
+            let others = match others.is_empty() {
+                true => String::new(),
+                false => format!(": {}", others.join(", ")),
+            };
+            let message =
+                format!("none of the {frames} frames holds a packet that could be read{others}");
+            let mut finding = Finding::new(FindingCode::NoFlow, message);
+            finding.frames = vec![1];
+            found.push(finding);
+        }
         self.findings.extend(found);
+    }
+
+    /// The link types that are not read, in words, and whether there are frames of others.
+    fn links(&self) -> (String, bool) {
+        let interfaces = self.files.iter().flat_map(|file| &file.interfaces);
+        let (mut unread, mut read) = (Vec::new(), false);
+        for interface in interfaces.filter(|interface| interface.frames > 0) {
+            match LinkType::from_number(interface.link_type) {
+                LinkType::Other(number) => {
+                    let text = format!("the link type {number} ({})", interface.link_name);
+                    if !unread.contains(&text) && unread.len() < MAX_LINKS {
+                        unread.push(text);
+                    }
+                }
+                _ => read = true,
+            }
+        }
+        (unread.join(" or "), read)
+    }
+
+    /// The finding about a clock that was set.
+    fn clock_set(&self) -> Option<Finding> {
+        let (log, steps) = (&self.frames.totals.evidence, &self.frames.steps);
+        let evidence = log.of(&FindingCode::ClockSet)?;
+        let frame = evidence.frames().first().copied()?;
+        let seconds = steps.first_ns.unsigned_abs() as f64 / 1e9;
+        let way = if steps.first_ns < 0 { "back" } else { "on" };
+        let by = Unit::Seconds.show(seconds);
+        let more = match evidence.count {
+            1 => String::new(),
+            n => format!(", and {} times more", n - 1),
+        };
+        let between = match steps.between_captures {
+            0 => "the clock was set",
+            n if n == evidence.count => "another capture begins there, whose flows count anew",
+            _ => "the clock was set, or another capture begins there, whose flows count anew",
+        };
+        Some(log.finding(
+            FindingCode::ClockSet,
+            format!("at frame {frame} the time jumps {way} by {by}{more}: {between}"),
+        ))
+    }
+
+    /// The finding about packets that were captured twice.
+    fn captured_twice(&self) -> Option<Finding> {
+        let log = &self.frames.totals.evidence;
+        let n = log.of(&FindingCode::DuplicateFrames)?.count;
+        let again = match self.frames.again {
+            0 => String::new(),
+            again if again == n => {
+                "; whether the way duplicated them, the capture does not tell".to_owned()
+            }
+            again => {
+                format!("; whether the way duplicated {again} of them, the capture does not tell")
+            }
+        };
+        let frames = if n == 1 { "frame was" } else { "frames were" };
+        let message = format!("{n} {frames} captured twice: each packet counts once{again}");
+        Some(log.finding(FindingCode::DuplicateFrames, message))
     }
 }
 

@@ -53,7 +53,7 @@ impl Flows {
     ) -> Option<(&mut FlowState, Option<&mut DetailRecorder>)> {
         let found = self.table.find(&tuple);
         let place = match found {
-            Some(place) if !self.is_succeeded(place, from_low, tcp) => place,
+            Some(place) if !self.is_succeeded(place, from_low, frame, tcp) => place,
             _ => self.begin(tuple, from_low, frame, tcp),
         };
         let flow = self.table.get(place)?;
@@ -86,14 +86,21 @@ impl Flows {
 
     /// `true` when the packet is a SYN of another connection than the flow's.
     #[inline]
-    fn is_succeeded(&mut self, place: usize, from_low: bool, tcp: Option<&TcpHeader>) -> bool {
+    fn is_succeeded(
+        &mut self,
+        place: usize,
+        from_low: bool,
+        frame: &FlowFrame<'_>,
+        tcp: Option<&TcpHeader>,
+    ) -> bool {
         let Some(tcp) = tcp else { return false };
         if !tcp.flags.any(TcpFlags::SYN) || tcp.flags.any(TcpFlags::ACK) {
             return false;
         }
         self.table.get(place).is_some_and(|flow| {
             let direction = flow.direction(from_low);
-            matches!(&flow.kind, FlowKindState::Tcp(tracker) if tracker.is_succeeded_by(direction, tcp.seq))
+            let has_other_numbers = matches!(&flow.kind, FlowKindState::Tcp(tracker) if tracker.is_succeeded_by(direction, tcp.seq));
+            has_other_numbers || flow.is_opened_again(frame)
         })
     }
 
@@ -154,11 +161,16 @@ impl Flows {
         self.ranking.push(document);
     }
 
-    /// Ends all flows.
-    pub(crate) fn finish(&mut self) -> Option<FlowDetail> {
+    /// Ends all flows: those of what follows are others.
+    pub(crate) fn conclude_all(&mut self) {
         for flow in self.table.drain() {
             self.conclude(&flow);
         }
+    }
+
+    /// Ends all flows, and the capture.
+    pub(crate) fn finish(&mut self) -> Option<FlowDetail> {
+        self.conclude_all();
         self.detail.take()
     }
 }

@@ -1,15 +1,17 @@
 //! One frame after the other: links, IP, transports, flows.
 
+use super::clock::{FrameClock, TimeStep};
 use super::flows::Flows;
-use super::totals::{Layer3, Totals};
+use super::totals::Totals;
 use crate::bytes::be16;
+use crate::copies::{CapturedAt, CopyDetector, PacketCopy, PacketIdentity};
 use crate::detail::DetailFrame;
 use crate::dissect::{
-    FragmentPart, IpFault, IpPacket, LinkPayload, TcpFault, TcpHeader, read_icmp_error, read_ip,
-    read_link, read_tcp,
+    FragmentPart, IpFault, IpPacket, Layers, LinkPayload, TcpFault, TcpHeader, innermost,
+    may_carry_another, read_icmp_error, read_ip, read_link, read_tcp,
 };
 use crate::filter::CaptureFilter;
-use crate::flow::{FlowFrame, FlowTuple, TupleEnd};
+use crate::flow::{FlowFrame, FlowTuple, FrameMoment, TupleEnd};
 use crate::fragments::{FragmentStep, FragmentTable, WaitingPacket};
 use crate::model::FindingCode;
 use crate::options::AnalysisOptions;
@@ -29,7 +31,27 @@ pub(crate) struct FrameAnalysis {
     pub(crate) totals: Totals,
     pub(crate) flows: Flows,
     fragments: FragmentTable,
-    last_ns: u64,
+    pub(crate) clock: FrameClock,
+    copies: CopyDetector,
+    /// Packets that were captured again at the same point, or at one that the file does not tell apart.
+    pub(crate) again: u64,
+    /// Captures before the present one, over all files.
+    captures: u32,
+    /// The number of the present one within its file.
+    capture_in_file: u32,
+    /// No frame of the present capture was seen yet.
+    begins: bool,
+    /// The latest steps of the clock.
+    pub(crate) steps: ClockSteps,
+}
+
+/// Where the clock was set.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ClockSteps {
+    /// By how much, ns, the first time.
+    pub(crate) first_ns: i64,
+    /// Those between two captures.
+    pub(crate) between_captures: u64,
 }
 
 impl FrameAnalysis {
@@ -40,7 +62,68 @@ impl FrameAnalysis {
             totals: Totals::default(),
             flows: Flows::new(options),
             fragments: FragmentTable::default(),
-            last_ns: 0,
+            clock: FrameClock::default(),
+            copies: CopyDetector::default(),
+            again: 0,
+            captures: 0,
+            capture_in_file: 0,
+            begins: false,
+            steps: ClockSteps::default(),
+        }
+    }
+
+    /// Begins the next file.
+    pub(crate) fn begin_file(&mut self) {
+        self.capture_in_file = 0;
+        self.begin_capture();
+    }
+
+    fn begin_capture(&mut self) {
+        self.captures = self.captures.saturating_add(1);
+        self.begins = true;
+    }
+
+    /// The time of a frame, and what is known of it.
+    #[inline]
+    fn moment(&mut self, frame: &CapturedFrame<'_>, number: u64) -> (u64, FrameMoment) {
+        if frame.capture != self.capture_in_file {
+            self.capture_in_file = frame.capture;
+            self.begin_capture();
+            self.totals.evidence.note(FindingCode::Concatenated, number);
+        }
+        let (at_ns, step) = self.clock.read(frame.at_ns);
+        if number == 1 {
+            self.flows.start_ns = at_ns;
+        }
+        match step {
+            TimeStep::Steady => {}
+            TimeStep::Backwards => {
+                self.totals
+                    .evidence
+                    .note(FindingCode::TimeBackwards, number);
+            }
+            TimeStep::Missing => self.totals.evidence.note(FindingCode::NoTimes, number),
+            TimeStep::Set(by_ns) => self.clock_was_set(by_ns, number),
+        }
+        self.begins = false;
+        let moment = FrameMoment {
+            capture: self.captures,
+            epoch: self.clock.epoch,
+            is_timed: step != TimeStep::Missing,
+        };
+        (at_ns, moment)
+    }
+
+    /// The clock was set, or a capture begins that has nothing to do with the one before.
+    fn clock_was_set(&mut self, by_ns: i64, number: u64) {
+        if self.totals.evidence.of(&FindingCode::ClockSet).is_none() {
+            self.steps.first_ns = by_ns;
+        }
+        self.totals.evidence.note(FindingCode::ClockSet, number);
+        self.copies.forget();
+        if self.begins {
+            self.steps.between_captures += 1;
+            self.flows.conclude_all();
         }
     }
 
@@ -48,15 +131,7 @@ impl FrameAnalysis {
     #[inline]
     pub(crate) fn frame(&mut self, frame: &CapturedFrame<'_>) {
         let number = self.totals.next_number();
-        let at_ns = frame.at_ns.unwrap_or(self.last_ns);
-        if number == 1 {
-            self.flows.start_ns = at_ns;
-        } else if at_ns < self.last_ns {
-            self.totals
-                .evidence
-                .note(FindingCode::TimeBackwards, number);
-        }
-        self.last_ns = at_ns;
+        let (at_ns, moment) = self.moment(frame, number);
         if !self
             .filter
             .takes_time(at_ns.saturating_sub(self.flows.start_ns))
@@ -64,47 +139,75 @@ impl FrameAnalysis {
             self.totals.filtered += 1;
             return;
         }
-        let (payload, origin) = read_link(frame.link_type, frame.data);
-        let (packet, tags) = match payload {
-            LinkPayload::Ip {
-                packet,
-                header_bytes,
-                tags,
-            } => {
-                let original = frame.original_bytes.saturating_sub(header_bytes);
-                (read_ip(packet, original), tags)
-            }
+        let link = read_link(frame.link_type, frame.data);
+        let found = match link.payload {
+            LinkPayload::Ip(found) => found,
             other => return self.without_ip(frame, at_ns, number, other),
         };
-        let ip = match packet {
+        let original = frame.original_bytes.saturating_sub(found.header_bytes);
+        let mut ip = match read_ip(found.packet, original) {
             Ok(ip) => ip,
             Err(fault) => return self.unreadable(frame, at_ns, number, fault == IpFault::CutOff),
         };
+        let (mut encapsulation_bytes, mut layers) = (found.encapsulation_bytes, found.layers);
+        let mut depth = 0;
+        if may_carry_another(&ip)
+            && let Some(inner) = innermost(&ip)
+        {
+            encapsulation_bytes += inner.encapsulation_bytes;
+            (ip, layers, depth) = (inner.ip, layers | inner.layers, inner.depth);
+        }
         if self.filters_ends && !self.takes(&ip) {
             self.totals.filtered += 1;
             return;
         }
+        let origin = match frame.origin {
+            FrameOrigin::Unknown => link.origin,
+            known => known,
+        };
+        let interface = frame.interface.wrapping_add(link.interface);
+        if self.is_copy(&ip, CapturedAt::new(interface, origin, depth), at_ns) {
+            self.totals.copies += 1;
+            self.totals
+                .evidence
+                .note(FindingCode::DuplicateFrames, number);
+            return;
+        }
         self.totals
             .frame(at_ns, frame.original_bytes, frame.data.len());
-        let version = if ip.is_v6 { Layer3::Ipv6 } else { Layer3::Ipv4 };
         self.totals
-            .packet(version, ip.protocol, tags, frame.original_bytes);
+            .packet(layers | of_ip(&ip), ip.protocol, frame.original_bytes);
         let flow_frame = FlowFrame {
             frame: number,
             at_ns,
             bytes: frame.original_bytes,
-            tags,
+            encapsulation_bytes,
+            moment,
             ip: &ip,
-            origin: match frame.origin {
-                FrameOrigin::Unknown => origin,
-                known => known,
-            },
+            origin,
             gso: frame.gso,
         };
         match ip.fragment {
             None => self.transport(&flow_frame, ip.payload, ip.payload_bytes, false),
             Some(part) => self.fragment(&flow_frame, part),
         }
+    }
+
+    /// Whether a packet was captured before.
+    #[inline]
+    fn is_copy(&mut self, ip: &IpPacket<'_>, at: CapturedAt, at_ns: u64) -> bool {
+        let Some(identity) = PacketIdentity::of(ip) else {
+            return false;
+        };
+        let flows = &mut self.flows;
+        let rtt_ns = || {
+            let (one, other) = ends(ip, ip.payload);
+            let (tuple, _) = FlowTuple::of(one, other, ip.protocol);
+            flows.existing(&tuple).and_then(|flow| flow.min_rtt_ns())
+        };
+        let copy = self.copies.push(&identity, at, at_ns, rtt_ns);
+        self.again += u64::from(copy == Some(PacketCopy::Again));
+        copy.is_some()
     }
 
     /// Whether the filter takes a packet, as far as its ends tell. A later fragment has no ports: it is judged with its packet.
@@ -142,7 +245,7 @@ impl FrameAnalysis {
                     .evidence
                     .note(FindingCode::UnknownLinkType, number);
             }
-            LinkPayload::Ip { .. } => {}
+            LinkPayload::Ip(_) => {}
         }
         self.totals
             .frame(at_ns, frame.original_bytes, frame.data.len());
@@ -203,9 +306,6 @@ impl FrameAnalysis {
         if !fragmented {
             flow.frame(direction, frame);
         }
-        if flow.is_duplicate(direction, frame, header.checksum, header.seq) {
-            return;
-        }
         let outcome = flow.segment(direction, frame, &header, payload_bytes, payload);
         if let (Some(recorder), Some(outcome)) = (recorder, outcome) {
             let detail = DetailFrame {
@@ -240,9 +340,6 @@ impl FrameAnalysis {
         let direction = flow.direction(from_low);
         if !fragmented {
             flow.frame(direction, frame);
-        }
-        if flow.is_duplicate(direction, frame, be16(bytes, 6), payload_bytes) {
-            return;
         }
         flow.datagram(
             direction,
@@ -344,6 +441,17 @@ fn ends(ip: &IpPacket<'_>, payload: &[u8]) -> (TupleEnd, TupleEnd) {
             with_ports(ip, be16(payload, 0), be16(payload, 2))
         }
         _ => with_ports(ip, 0, 0),
+    }
+}
+
+/// The headers of IP, and of UDP above it.
+#[inline]
+const fn of_ip(ip: &IpPacket<'_>) -> Layers {
+    match (ip.is_v6, ip.protocol) {
+        (false, UDP) => Layers::IPV4.with(Layers::UDP),
+        (true, UDP) => Layers::IPV6.with(Layers::UDP),
+        (false, _) => Layers::IPV4,
+        (true, _) => Layers::IPV6,
     }
 }
 

@@ -1,6 +1,7 @@
 //! From the bytes of files to what they tell.
 
 mod capture;
+mod clock;
 mod flows;
 mod frames;
 mod ranking;

@@ -1,19 +1,16 @@
 //! Frames and bytes of the whole capture, and of each protocol.
 
+use crate::analysis::clock::FrameClock;
+use crate::dissect::Layers;
 use crate::evidence::EvidenceLog;
 use crate::model::{CaptureTotals, ProtocolTotals};
 use caudal_core::units::ByteCount;
 use std::collections::BTreeMap;
 
-/// The largest number of EtherTypes and IP protocols that are counted apart.
+/// Maximum number of EtherTypes and IP protocols that are counted apart.
 const MAX_OTHERS: usize = 64;
-
-/// The protocols that are counted by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Layer3 {
-    Ipv4,
-    Ipv6,
-}
+/// Maximum number of them that a finding names.
+const MAX_NAMED: usize = 4;
 
 /// Frames and bytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,15 +34,16 @@ pub(crate) struct Totals {
     captured: u64,
     pub(crate) cut_off: u64,
     pub(crate) filtered: u64,
+    /// Frames whose packet was captured before.
+    pub(crate) copies: u64,
     pub(crate) malformed: u64,
-    pub(crate) first_ns: Option<u64>,
+    /// Frames of IP.
+    pub(crate) packets: u64,
+    first_ns: Option<u64>,
     earliest_ns: u64,
-    pub(crate) latest_ns: u64,
-    v4: FrameSum,
-    v6: FrameSum,
-    vlan: FrameSum,
+    latest_ns: u64,
+    layers: [FrameSum; Layers::NAMES.len()],
     tcp: FrameSum,
-    udp: FrameSum,
     icmp: FrameSum,
     other_transports: BTreeMap<u8, FrameSum>,
     other_links: BTreeMap<u16, FrameSum>,
@@ -66,19 +64,15 @@ impl Totals {
         self.latest_ns = self.latest_ns.max(at_ns);
     }
 
-    /// Counts a packet of IP.
+    /// Counts a packet of IP, and the headers of its frame.
     #[inline]
-    pub(crate) fn packet(&mut self, version: Layer3, protocol: u8, tags: u32, bytes: u32) {
-        match version {
-            Layer3::Ipv4 => self.v4.add(bytes),
-            Layer3::Ipv6 => self.v6.add(bytes),
-        }
-        if tags > 0 {
-            self.vlan.add(bytes);
+    pub(crate) fn packet(&mut self, layers: Layers, protocol: u8, bytes: u32) {
+        self.packets += 1;
+        for place in layers.places() {
+            self.layers[place].add(bytes);
         }
         match protocol {
             6 => self.tcp.add(bytes),
-            17 => self.udp.add(bytes),
             1 | 58 => self.icmp.add(bytes),
             other
                 if self.other_transports.len() < MAX_OTHERS
@@ -101,12 +95,29 @@ impl Totals {
 
     /// The number of the frame that comes next.
     pub(crate) const fn next_number(&self) -> u64 {
-        self.all.frames + self.filtered + 1
+        self.all.frames + self.filtered + self.copies + 1
+    }
+
+    /// What other frames than those of IP hold, the most frequent first: text for people.
+    pub(crate) fn others(&self) -> Vec<String> {
+        let mut others: Vec<_> = self.other_links.iter().collect();
+        others.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.frames));
+        let text = |(kind, sum): (&u16, &FrameSum)| format!("{} {}", sum.frames, link_name(*kind));
+        others.into_iter().take(MAX_NAMED).map(text).collect()
     }
 
     /// The totals as documents have them.
-    pub(crate) fn document(&self, flows: u64, dropped: Option<u64>) -> CaptureTotals {
-        let seconds = |ns: u64| self.first_ns.map(|_| ns as f64 / 1e9);
+    pub(crate) fn document(
+        &self,
+        flows: u64,
+        dropped: Option<u64>,
+        clock: &FrameClock,
+    ) -> CaptureTotals {
+        let (earliest_ns, latest_ns) = match clock.is_that_of_the_file() {
+            true => (Some(self.earliest_ns), Some(self.latest_ns)),
+            false => (clock.first_raw_ns, clock.latest_raw_ns()),
+        };
+        let seconds = |ns: Option<u64>| self.first_ns.and(ns).map(|ns| ns as f64 / 1e9);
         CaptureTotals {
             frames: self.all.frames,
             bytes: ByteCount::new(self.all.bytes),
@@ -114,8 +125,9 @@ impl Totals {
             cut_off_frames: self.cut_off,
             filtered_frames: self.filtered,
             malformed_frames: self.malformed,
-            first_s: seconds(self.earliest_ns),
-            last_s: seconds(self.latest_ns),
+            captured_twice_frames: self.copies,
+            first_s: seconds(earliest_ns),
+            last_s: seconds(latest_ns),
             duration_s: self.latest_ns.saturating_sub(self.earliest_ns) as f64 / 1e9,
             flows,
             dropped_frames: dropped,
@@ -124,16 +136,10 @@ impl Totals {
 
     /// The protocols, the most bytes first.
     pub(crate) fn protocols(&self) -> Vec<ProtocolTotals> {
-        let named = [
-            ("IPv4", self.v4),
-            ("IPv6", self.v6),
-            ("VLAN", self.vlan),
-            ("TCP", self.tcp),
-            ("UDP", self.udp),
-            ("ICMP", self.icmp),
-        ];
-        let mut protocols: Vec<ProtocolTotals> = named
-            .into_iter()
+        let named = [("TCP", self.tcp), ("ICMP", self.icmp)];
+        let layers = Layers::NAMES.into_iter().zip(self.layers);
+        let mut protocols: Vec<ProtocolTotals> = layers
+            .chain(named)
             .map(|(name, sum)| (name.to_owned(), sum))
             .chain(
                 self.other_transports
@@ -172,9 +178,12 @@ fn link_name(number: u16) -> String {
     match number {
         0 => "IEEE 802.3".to_owned(),
         0x0806 => "ARP".to_owned(),
-        0x8863 | 0x8864 => "PPPoE".to_owned(),
+        0x8863 => "PPPoE discovery".to_owned(),
+        0x8864 => "PPPoE".to_owned(),
         0x8847 => "MPLS".to_owned(),
+        0x888E => "EAPOL".to_owned(),
         0x88CC => "LLDP".to_owned(),
+        0x88E5 => "MACsec".to_owned(),
         0x8808 => "MAC control".to_owned(),
         other => format!("EtherType 0x{other:04x}"),
     }

@@ -104,7 +104,7 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
-/// The largest number of extension headers that is followed.
+/// Maximum number of extension headers that are followed.
 const MAX_EXTENSIONS: u32 = 8;
 
 /// The protocol behind the extension headers, where it begins, and the fragment that they tell of.

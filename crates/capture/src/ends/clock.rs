@@ -3,9 +3,9 @@
 //! Source: Moon, Skelly, Towsley, "Estimation and Removal of Clock Skew from Network Delay Measurements", INFOCOM 1999: the line below all
 //! delays that is closest to them is the edge of their lower hull over the middle of the time.
 
-/// The time below which a skew is not told from the variation of delays, ns.
+/// Minimum span to tell skew from jitter, ns.
 const MIN_SPAN_NS: i64 = 10_000_000_000;
-/// Delays of each direction below which there is no skew.
+/// Minimum delays per direction for an estimate of the skew.
 const MIN_DELAYS: usize = 100;
 
 /// A difference between clocks at a time, both in ns.

@@ -2,13 +2,17 @@
 
 use super::time_span::TimeSpan;
 use crate::bytes::{be16, be64};
-use crate::dissect::{IpPacket, LinkPayload, TcpFlags, TcpHeader, read_ip, read_link, read_tcp};
+use crate::copies::{CapturedAt, CopyDetector, PacketCopy, PacketIdentity};
+use crate::dissect::{
+    IpPacket, LinkPayload, TcpFlags, TcpHeader, innermost, may_carry_another, read_ip, read_link,
+    read_tcp,
+};
 use crate::error::CaptureError;
 use crate::filter::CaptureFilter;
 use crate::flow::{FlowTuple, TupleEnd};
-use crate::read::{CapturedFrame, FrameReader};
+use crate::read::{CapturedFrame, FrameOrigin, FrameReader};
 
-/// The largest number of packets kept of each direction, 24 MB; what follows them is left out of the comparison.
+/// Maximum number of packets kept of each direction, 24 MB; what follows them is left out of the comparison.
 const MAX_PACKETS: usize = 1 << 20;
 /// The latest time, ns: in the year 2116, behind all that pcap can tell. Differences of differences of such times fit into 64 bits.
 const MAX_TIME_NS: u64 = i64::MAX as u64 / 2;
@@ -44,9 +48,8 @@ pub(crate) struct DirectionMarks {
     /// The same for the ECN field.
     pub(crate) ecn: u64,
     pub(crate) max_frame: u32,
-    /// Frames that were the one before them once more.
+    /// Frames whose packet was captured before at the same point.
     pub(crate) repeats: u64,
-    latest: Option<(u16, u16, u32, u32)>,
 }
 
 /// The packets of one flow at one point of capture, compact enough to be compared with those of another.
@@ -69,6 +72,7 @@ pub(crate) struct Followed {
     /// All frames of the capture within the time of the filter, of whatever flow.
     pub(crate) captured: Option<TimeSpan>,
     start_ns: Option<u64>,
+    copies: CopyDetector,
 }
 
 impl EndsRecorder {
@@ -114,18 +118,19 @@ impl Followed {
             return;
         }
         TimeSpan::include(&mut self.captured, at_ns.cast_signed());
-        let LinkPayload::Ip {
-            packet,
-            header_bytes,
-            ..
-        } = read_link(frame.link_type, frame.data).0
-        else {
+        let link = read_link(frame.link_type, frame.data);
+        let LinkPayload::Ip(found) = link.payload else {
             return;
         };
-        let original = frame.original_bytes.saturating_sub(header_bytes);
-        let Ok(ip) = read_ip(packet, original) else {
+        let original = frame.original_bytes.saturating_sub(found.header_bytes);
+        let Ok(outer) = read_ip(found.packet, original) else {
             return;
         };
+        let inner = match may_carry_another(&outer) {
+            true => innermost(&outer),
+            false => None,
+        };
+        let (ip, depth) = inner.map_or((outer, 0), |inner| (inner.ip, inner.depth));
         if ip.fragment.is_some() || !matches!(ip.protocol, TCP | UDP) || ip.payload.len() < 8 {
             return;
         }
@@ -151,11 +156,22 @@ impl Followed {
             return;
         }
         let segment = self.segment_bytes(tcp.as_ref());
+        let origin = match frame.origin {
+            FrameOrigin::Unknown => link.origin,
+            known => known,
+        };
+        let at = CapturedAt::new(frame.interface.wrapping_add(link.interface), origin, depth);
+        let copy = PacketIdentity::of(&ip)
+            .and_then(|identity| self.copies.push(&identity, at, at_ns, || None));
         let side = if from_low == self.client_is_low {
             &mut self.client
         } else {
             &mut self.server
         };
+        if let Some(copy) = copy {
+            side.repeats += u64::from(copy == PacketCopy::Again);
+            return;
+        }
         side.count(&ip, frame.original_bytes);
         match tcp {
             Some(header) => side.segment(&ip, &header, at_ns, segment),
@@ -198,13 +214,6 @@ impl DirectionMarks {
         }
     }
 
-    /// `true` for a frame that is the one before it once more, which is counted.
-    fn is_repeated(&mut self, latest: (u16, u16, u32, u32)) -> bool {
-        let is_repeated = self.latest.replace(latest) == Some(latest) && latest.0 != 0;
-        self.repeats += u64::from(is_repeated);
-        is_repeated
-    }
-
     fn segment(&mut self, ip: &IpPacket<'_>, header: &TcpHeader, at_ns: u64, full: Option<u32>) {
         let options = &header.options;
         if header.flags.any(TcpFlags::SYN) {
@@ -218,9 +227,6 @@ impl DirectionMarks {
             self.options = self.options.or(Some(others));
         }
         let payload = ip.payload_bytes - header.header_bytes;
-        if self.is_repeated((ip.id, header.checksum, payload, header.seq)) {
-            return;
-        }
         let stamp = options.timestamps.map_or(0, |stamps| stamps.0);
         if payload == 0 {
             let sack = u64::from(options.sack[0].1);
@@ -258,9 +264,6 @@ impl DirectionMarks {
     fn datagram(&mut self, ip: &IpPacket<'_>, at_ns: u64) {
         let payload = &ip.payload[8..];
         let bytes = ip.payload_bytes.saturating_sub(8);
-        if self.is_repeated((ip.id, be16(ip.payload, 6), bytes, 0)) {
-            return;
-        }
         let start = mix(be64(payload, 0), be64(payload, 8));
         let mixed = mix(start, be64(payload, 16) ^ be64(payload, 24).rotate_left(17));
         self.keep(PacketMark {

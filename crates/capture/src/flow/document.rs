@@ -1,18 +1,31 @@
 //! What is said of a flow at its end.
 
 use super::state::{DirectionTraffic, FlowKindState, FlowState};
-use crate::model::{CapturedDirection, CapturedFlow, DscpFrames, EcnFrames};
+use crate::model::{
+    CapturedDirection, CapturedFlow, DscpFrames, EcnFrames, TcpAnalysis, UdpAnalysis,
+};
 use caudal_core::units::ByteCount;
 
 impl FlowState {
     /// The flow as documents have it, in a capture that began at `capture_ns`.
     pub(crate) fn document(&self, capture_ns: u64) -> CapturedFlow {
         let start_s = self.first_ns.saturating_sub(capture_ns) as f64 / 1e9;
-        let (tcp, udp) = match &self.kind {
+        let (mut tcp, mut udp) = match &self.kind {
             FlowKindState::Tcp(tracker) => (Some(Box::new(tracker.document(start_s))), None),
             FlowKindState::Udp(tracker) => (None, Some(Box::new(tracker.document()))),
             FlowKindState::Plain => (None, None),
         };
+        if self.times.is_stepped || self.times.untimed > 0 {
+            tcp.iter_mut().for_each(|tcp| forget_rates(tcp));
+            let sides = udp
+                .iter_mut()
+                .flat_map(|udp| [&mut udp.to_server, &mut udp.to_client]);
+            sides.for_each(|side| side.payload_rate_bps = None);
+        }
+        if self.times.untimed > 0 {
+            tcp.iter_mut().for_each(|tcp| forget_times(tcp));
+            udp.iter_mut().for_each(|udp| forget_gaps(udp));
+        }
         let from_udp = match &self.kind {
             FlowKindState::Udp(tracker) => tracker.application,
             _ => None,
@@ -35,6 +48,37 @@ impl FlowState {
             icmp_errors: self.icmp_errors,
             tcp,
             udp,
+        }
+    }
+}
+
+/// The clock was set within the flow: what it carried is known, how fast is not.
+fn forget_rates(tcp: &mut TcpAnalysis) {
+    for side in [&mut tcp.to_server, &mut tcp.to_client] {
+        (side.payload_rate_bps, side.goodput_bps) = (None, None);
+    }
+}
+
+/// Frames of the flow have no time: neither have round trips nor delays.
+fn forget_times(tcp: &mut TcpAnalysis) {
+    let handshake = &mut tcp.handshake;
+    (
+        handshake.rtt_us,
+        handshake.syn_to_syn_ack_us,
+        handshake.syn_ack_to_ack_us,
+    ) = (None, None, None);
+    tcp.responses = None;
+    for side in [&mut tcp.to_server, &mut tcp.to_client] {
+        (side.ack_rtt, side.timestamp_rtt) = (None, None);
+    }
+}
+
+fn forget_gaps(udp: &mut UdpAnalysis) {
+    udp.responses = None;
+    for side in [&mut udp.to_server, &mut udp.to_client] {
+        side.gaps = None;
+        if let Some(numbers) = &mut side.numbers {
+            numbers.jitter_us = None;
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::state::{FlowKindState, FlowState};
 use crate::evidence::EvidenceLog;
 use crate::model::{
-    CapturedDirection, CapturedFlow, CapturedTransport, Finding, FindingCode, FindingSeverity,
-    HandshakeKind, RecognisedProtocol, TcpAnalysis, TcpDirectionAnalysis, TcpEndingKind, TcpOffer,
+    CapturedDirection, CapturedFlow, Finding, FindingCode, FindingSeverity, HandshakeKind,
+    RecognisedProtocol, TcpAnalysis, TcpDirectionAnalysis, TcpEndingKind, TcpOffer,
     UdpDirectionAnalysis,
 };
 use crate::tcp::{PathMtuWatch, TcpTracker};
@@ -13,9 +13,9 @@ use crate::tcp::{PathMtuWatch, TcpTracker};
 const ETHERNET_MSS: [u16; 2] = [1460, 1440];
 /// The MSS below which headers take an unusual share: that of IPv6's minimum MTU (RFC 8200 section 5).
 const SMALL_MSS: u16 = 1220;
-/// Timeouts of one large segment from which on its path is suspected: Linux doubts the MTU after as many (tcp_retries1).
+/// Minimum timeouts of one large segment for a finding on its path: Linux doubts the MTU after as many (`tcp_retries1`).
 const MIN_BLACK_HOLE_TIMEOUTS: u64 = 3;
-/// Exchanges from which on a pattern is worth a finding.
+/// Minimum exchanges for a finding on a pattern.
 const MIN_EXCHANGES: u64 = 10;
 
 /// The findings about one flow, in the order of their rules.
@@ -87,9 +87,6 @@ impl FlowFindings<'_> {
         self.seen(log, FindingCode::IcmpError, |n| {
             format!("{n} ICMP errors are about packets of this flow")
         });
-        self.seen(log, FindingCode::DuplicateFrames, |n| {
-            format!("{n} frames are the one before them once more; they are counted as frames and not analysed")
-        });
         self.seen(log, FindingCode::PathMtu, |n| {
             format!("{n} ICMP messages say that packets are too big")
         });
@@ -109,9 +106,7 @@ impl FlowFindings<'_> {
         for (name, side) in [("client", &flow.to_server), ("server", &flow.to_client)] {
             self.of_ttl(name, side);
         }
-        let one_way = flow.to_server.frames == 0 || flow.to_client.frames == 0;
-        let payload = flow.to_server.payload_bytes.get() + flow.to_client.payload_bytes.get();
-        if one_way && flow.transport == CapturedTransport::Tcp && payload > 0 {
+        if is_one_sided(flow) {
             let present = if flow.to_client.frames == 0 {
                 "client"
             } else {
@@ -119,7 +114,9 @@ impl FlowFindings<'_> {
             };
             self.add(
                 FindingCode::OneDirection,
-                format!("only packets of the {present} were captured"),
+                format!(
+                    "only packets of the {present} were captured: round trips, duplicate ACKs, what was lost behind the capture and how the connection ended cannot be determined"
+                ),
             );
         }
     }
@@ -147,17 +144,21 @@ impl FlowFindings<'_> {
                 FindingCode::Refused,
                 format!("{} refused the connection", self.flow.server),
             ),
+            HandshakeKind::NotCompleted if is_one_sided(self.flow) => {}
             HandshakeKind::NotCompleted => self.add(
                 FindingCode::NotCompleted,
                 "the SYN-ACK was not acknowledged".to_owned(),
             ),
+            HandshakeKind::SynNotCaptured if is_one_sided(self.flow) => {}
             HandshakeKind::NotCaptured | HandshakeKind::SynNotCaptured => {
                 self.add(
                     FindingCode::MidFlow,
                     "the connection was open when the capture began".to_owned(),
                 );
             }
-            HandshakeKind::Complete | HandshakeKind::Simultaneous => {}
+            HandshakeKind::Complete
+            | HandshakeKind::Simultaneous
+            | HandshakeKind::AnswerNotCaptured => {}
         }
         if repeats > 0 && handshake.kind != HandshakeKind::NoAnswer {
             let (syn, answer) = (handshake.syn_retransmits, handshake.syn_ack_retransmits);
@@ -281,6 +282,7 @@ impl FlowFindings<'_> {
 
     fn of_recovery(&mut self, tracker: &TcpTracker, tcp: &TcpAnalysis) {
         let log = &tracker.evidence;
+        let is_one_sided = is_one_sided(self.flow);
         let sum =
             |of: &dyn Fn(&TcpDirectionAnalysis) -> u64| of(&tcp.to_server) + of(&tcp.to_client);
         let data = sum(&|side| side.data_frames).max(1);
@@ -293,10 +295,15 @@ impl FlowFindings<'_> {
         let again = sum(&|side| side.retransmissions.fast + side.retransmissions.other);
         self.seen(log, FindingCode::Retransmissions, |_| {
             let fast = sum(&|side| side.retransmissions.fast);
-            format!(
-                "{} were sent again, {fast} of them after duplicate ACKs",
-                share(again)
-            )
+            let share = share(again);
+            match is_one_sided {
+                true => format!(
+                    "{share} were sent again; the ACKs that would say why were not captured"
+                ),
+                false => {
+                    format!("{share} were sent again, {fast} of them after duplicate ACKs")
+                }
+            }
         });
         self.seen(log, FindingCode::Timeouts, |n| {
             format!("{} were sent again after a timeout", share(n))
@@ -438,6 +445,22 @@ impl FlowFindings<'_> {
             self.push(finding);
         }
     }
+}
+
+/// `true` for a connection of which one direction alone was captured, and that was more than an attempt to open it.
+fn is_one_sided(flow: &CapturedFlow) -> bool {
+    let Some(tcp) = &flow.tcp else { return false };
+    let is_one_way = flow.to_server.frames == 0 || flow.to_client.frames == 0;
+    let is_attempt = matches!(
+        tcp.handshake.kind,
+        HandshakeKind::NoAnswer | HandshakeKind::Refused
+    );
+    // SYN-ACKs alone are those of a server whose client does not take them, or is not captured.
+    let frames = flow.to_server.frames + flow.to_client.frames;
+    let is_answer_alone = tcp.handshake.kind == HandshakeKind::SynNotCaptured
+        && frames == 1 + tcp.handshake.syn_ack_retransmits;
+    let is_reset_alone = frames == 1 && tcp.ending.kind == TcpEndingKind::Reset;
+    is_one_way && !is_attempt && !is_answer_alone && !is_reset_alone
 }
 
 /// Maximum number of numbers among `expected` that a protocol leaves out without a datagram being missing.

@@ -8,5 +8,5 @@ mod state;
 mod table;
 
 pub(crate) use key::{FlowTuple, TupleEnd};
-pub(crate) use state::{FlowFrame, FlowKindState, FlowState};
+pub(crate) use state::{FlowFrame, FlowKindState, FlowState, FrameMoment};
 pub(crate) use table::FlowTable;

@@ -9,6 +9,17 @@ use crate::read::{FrameOrigin, GsoRecord};
 use crate::tcp::{ReportedMtu, SegmentOutcome, TcpTracker, TrackedSegment};
 use crate::udp::{TrackedDatagram, UdpTracker};
 
+/// What is known of when a frame was captured, beside its time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct FrameMoment {
+    /// The number of its capture, over all files.
+    pub(crate) capture: u32,
+    /// Steps of the clock before it.
+    pub(crate) epoch: u32,
+    /// The file has a time for it.
+    pub(crate) is_timed: bool,
+}
+
 /// One frame of a flow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FlowFrame<'a> {
@@ -16,7 +27,9 @@ pub(crate) struct FlowFrame<'a> {
     pub(crate) at_ns: u64,
     /// From the link header on.
     pub(crate) bytes: u32,
-    pub(crate) tags: u32,
+    /// Bytes in front of IP beside the header of the link.
+    pub(crate) encapsulation_bytes: u32,
+    pub(crate) moment: FrameMoment,
     pub(crate) ip: &'a IpPacket<'a>,
     pub(crate) origin: FrameOrigin,
     pub(crate) gso: Option<GsoRecord>,
@@ -39,8 +52,6 @@ pub(crate) struct DirectionTraffic {
     pub(crate) ecn: [u64; 4],
     pub(crate) first: Option<(u64, u64)>,
     pub(crate) last_ns: u64,
-    /// Identification, checksum, size and number of the frame before.
-    latest: (u16, u16, u32, u32),
 }
 
 /// What is kept for the transport.
@@ -72,6 +83,20 @@ pub(crate) struct FlowState {
     pub(crate) reuses_ports: bool,
     /// It was concluded to bound the memory.
     pub(crate) given_up: bool,
+    /// The capture of its latest frame.
+    pub(crate) capture: u32,
+    pub(crate) times: FlowTimeDoubt,
+}
+
+/// What is known of the times of a flow.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FlowTimeDoubt {
+    /// Steps of the clock before its latest frame.
+    epoch: u32,
+    /// The clock was set between two of its frames.
+    pub(crate) is_stepped: bool,
+    /// Its frames without a time.
+    pub(crate) untimed: u64,
 }
 
 impl DirectionTraffic {
@@ -138,6 +163,11 @@ impl FlowState {
             },
             reuses_ports: false,
             given_up: false,
+            capture: frame.moment.capture,
+            times: FlowTimeDoubt {
+                epoch: frame.moment.epoch,
+                ..FlowTimeDoubt::default()
+            },
         }
     }
 
@@ -163,6 +193,11 @@ impl FlowState {
     pub(crate) fn frame(&mut self, direction: FrameDirection, frame: &FlowFrame<'_>) {
         self.last_frame = frame.frame;
         self.last_ns = self.last_ns.max(frame.at_ns);
+        self.capture = frame.moment.capture;
+        self.times.untimed += u64::from(!frame.moment.is_timed);
+        if frame.moment.epoch != self.times.epoch {
+            self.clock_was_set(frame.moment.epoch);
+        }
         self.side(direction).frame(frame);
         if frame.ip.tos & 3 == 3 {
             self.evidence
@@ -173,24 +208,30 @@ impl FlowState {
         }
     }
 
-    /// `true` when the frame is the one before it once more: the same identification (other than zero), checksum, size and number. Retransmissions
-    /// have an identification of their own.
-    #[inline]
-    pub(crate) fn is_duplicate(
-        &mut self,
-        direction: FrameDirection,
-        frame: &FlowFrame<'_>,
-        checksum: u16,
-        number: u32,
-    ) -> bool {
-        let latest = (frame.ip.id, checksum, frame.bytes, number);
-        let before = std::mem::replace(&mut self.side(direction).latest, latest);
-        let is_duplicate = before == latest && frame.ip.id != 0;
-        if is_duplicate {
-            self.evidence
-                .note(FindingCode::DuplicateFrames, frame.frame);
+    /// The clock was set since the flow's latest frame: no time between one before and one after is known.
+    fn clock_was_set(&mut self, epoch: u32) {
+        self.times.epoch = epoch;
+        self.times.is_stepped = true;
+        match &mut self.kind {
+            FlowKindState::Tcp(tracker) => tracker.forget_times(),
+            FlowKindState::Udp(tracker) => tracker.forget_times(),
+            FlowKindState::Plain => {}
         }
-        is_duplicate
+    }
+
+    /// `true` when a packet that opens a connection is that of another one: it is in another capture than the handshake before it.
+    #[inline]
+    pub(crate) fn is_opened_again(&self, frame: &FlowFrame<'_>) -> bool {
+        frame.moment.capture != self.capture
+            && matches!(&self.kind, FlowKindState::Tcp(tracker) if tracker.is_open())
+    }
+
+    /// The smallest round-trip time known, ns.
+    pub(crate) fn min_rtt_ns(&self) -> Option<u64> {
+        match &self.kind {
+            FlowKindState::Tcp(tracker) => tracker.min_rtt_ns(),
+            _ => None,
+        }
     }
 
     /// Takes in a segment of `payload_bytes`, of which `payload` was kept.
@@ -221,7 +262,7 @@ impl FlowState {
                 ip: frame.ip,
                 payload_bytes,
                 frame_bytes: frame.bytes,
-                tags: frame.tags,
+                encapsulation_bytes: frame.encapsulation_bytes,
                 origin: frame.origin,
                 gso: frame.gso,
             },

@@ -44,7 +44,7 @@ pub struct EndsDirection {
     /// count.
     #[serde(default)]
     pub not_compared: u64,
-    /// One-way delay with the clocks' offset removed; absent where the offset cannot be told.
+    /// One-way delay with the clocks' offset removed; absent where the offset cannot be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<CapturedRtt>,
 }
@@ -64,7 +64,7 @@ pub struct ClockBetweenEnds {
     /// The shortest round trip between the two points, µs: the offset is wrong by at most half of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rtt_us: Option<f64>,
-    /// Why the offset cannot be told.
+    /// Why the offset cannot be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cannot_tell: Option<ExternalText>,
 }

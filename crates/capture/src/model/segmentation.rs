@@ -5,7 +5,7 @@ use caudal_core::units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The segments that crossed the wire, told from the frames that were captured.
+/// The segments that crossed the wire, derived from the frames that were captured.
 ///
 /// A capture on a host sees what the kernel hands to the device (TSO and GSO split it later) and what GRO has joined: frames
 /// larger than the wire carries. They are split again here by the segment size.
@@ -42,7 +42,7 @@ pub struct SegmentationAnalysis {
     /// What joined the segments of super-packets; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offload: Option<Offload>,
-    /// What that was concluded from, or why it cannot be told.
+    /// What that was concluded from, or why it cannot be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offload_reason: Option<ExternalText>,
 }
@@ -51,7 +51,7 @@ pub struct SegmentationAnalysis {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SegmentSizeSource {
-    /// The capture holds the kernel's own gso_size.
+    /// The capture holds the kernel's own `gso_size`.
     Gso,
     /// The MSS of the SYNs less the options of each segment.
     Handshake,

@@ -51,16 +51,16 @@ pub struct CaptureFile {
     pub first_frame: Option<u64>,
     /// Bytes of the file that were read.
     pub file_bytes: ByteCount,
-    /// Comments on the file as a whole (pcapng opt_comment of the section).
+    /// Comments on the file as a whole (pcapng `opt_comment` of the section).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<ExternalText>,
-    /// The machine that captured (pcapng shb_hardware).
+    /// The machine that captured (pcapng `shb_hardware`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<ExternalText>,
-    /// Its operating system (pcapng shb_os).
+    /// Its operating system (pcapng `shb_os`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os: Option<ExternalText>,
-    /// The program that captured (pcapng shb_userappl).
+    /// The program that captured (pcapng `shb_userappl`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ExternalText>,
     /// Why reading ended before the end of the file; absent when all of it was read.
@@ -102,10 +102,10 @@ pub struct CaptureInterface {
     pub resolution_ns: f64,
     /// Its frames.
     pub frames: u64,
-    /// Frames that passed the filter (pcapng isb_filteraccept) or, without that, were received (isb_ifrecv).
+    /// Frames that passed the filter (pcapng `isb_filteraccept`) or, without that, were received (`isb_ifrecv`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_frames: Option<u64>,
-    /// Frames that the interface or the kernel dropped while capturing (pcapng isb_ifdrop and isb_osdrop).
+    /// Frames that the interface or the kernel dropped while capturing (pcapng `isb_ifdrop` and `isb_osdrop`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped_frames: Option<u64>,
 }
@@ -123,15 +123,19 @@ pub struct CaptureTotals {
     pub cut_off_frames: u64,
     /// Frames left out by the filter; they are part of no other number.
     pub filtered_frames: u64,
+    /// Frames whose packet was captured before, on its way through a router or bridge, by a port that copies frames, or because the way
+    /// duplicated it; they are part of no other number.
+    #[serde(default)]
+    pub captured_twice_frames: u64,
     /// Frames that could not be read as what their headers announce.
     pub malformed_frames: u64,
     /// The earliest time, s since 1970; absent without frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_s: Option<f64>,
-    /// The latest time, s since 1970.
+    /// The latest time, s since 1970; that of the last frame where the clock was set meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_s: Option<f64>,
-    /// The time between them, s.
+    /// The time between them, s; where the clock was set no time counts.
     pub duration_s: f64,
     /// Flows.
     pub flows: u64,

@@ -71,6 +71,8 @@ pub enum HandshakeKind {
     Simultaneous,
     /// A SYN that nothing answered.
     NoAnswer,
+    /// A SYN whose answer was not captured: the client went on as if there was one.
+    AnswerNotCaptured,
     /// A SYN that a RST answered.
     Refused,
     /// A SYN-ACK without the ACK that completes it.
@@ -137,6 +139,8 @@ pub enum TcpEndingKind {
     Closing,
     /// One end sent a FIN; the other may still send.
     HalfClosed,
+    /// One end sent a FIN, and of the other nothing was captured.
+    CannotTell,
     /// A RST after both FINs.
     ResetAfterClose,
     /// A RST.
@@ -150,7 +154,7 @@ pub enum TcpEndingKind {
 pub struct CaptureLocation {
     /// The place.
     pub point: CapturePoint,
-    /// What it was concluded from, or why it cannot be told.
+    /// What it was concluded from, or why it cannot be determined.
     pub reason: ExternalText,
 }
 

@@ -67,7 +67,7 @@ pub struct DatagramNumbers {
     pub reordered: u64,
     /// Datagrams whose number had come before.
     pub duplicates: u64,
-    /// Datagrams too old to be told from duplicates; they count as reordered, so `lost` may be too low by as many.
+    /// Datagrams too old to be distinguished from duplicates; they count as reordered, so `lost` may be too low by as many.
     pub late: u64,
     /// The interarrival jitter of RFC 3550 section 6.4.1 at the end, µs; absent without the sender's times.
     #[serde(default, skip_serializing_if = "Option::is_none")]

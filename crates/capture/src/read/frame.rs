@@ -8,6 +8,8 @@ use super::link_type::LinkType;
 pub struct CapturedFrame<'a> {
     /// The number of its interface, from 0 in each file.
     pub interface: u32,
+    /// The number of its capture, from 0 in each file: several may follow one another, as pcapng's sections do.
+    pub capture: u32,
     /// The format of its first header.
     pub link_type: LinkType,
     /// The time, ns since 1970; absent where the file has none (pcapng's simple packets).

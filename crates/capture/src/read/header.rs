@@ -6,9 +6,9 @@ use crate::bytes::ByteOrder;
 use crate::model::{CaptureFormat, CaptureInterface};
 use caudal_core::text::ExternalText;
 
-/// The largest number of comments kept of a file.
+/// Maximum number of comments kept of a file.
 pub(crate) const MAX_COMMENTS: usize = 64;
-/// The largest number of bytes kept of one text: long filters of capture are some hundred.
+/// Maximum number of bytes kept of one text: long filters of capture are some hundred.
 const MAX_TEXT_BYTES: usize = 1024;
 /// Bytes of text of a file; what follows them is left out.
 const MAX_FILE_TEXT_BYTES: usize = 1 << 20;
@@ -16,8 +16,15 @@ const MAX_FILE_TEXT_BYTES: usize = 1 << 20;
 /// What a file tells about itself.
 #[derive(Debug, Clone)]
 pub(crate) struct FileHeader {
+    /// The format that the file begins with.
     pub(crate) format: CaptureFormat,
+    /// The format of the capture that is read; another one may follow the first.
+    pub(crate) current: CaptureFormat,
     pub(crate) order: ByteOrder,
+    /// The number of the capture that is read, from 0.
+    pub(crate) capture: u32,
+    /// The first interface of that capture.
+    pub(crate) base: usize,
     pub(crate) interfaces: Vec<FileInterface>,
     pub(crate) comments: Vec<ExternalText>,
     pub(crate) hardware: Option<ExternalText>,
@@ -31,7 +38,10 @@ impl FileHeader {
     pub(crate) const fn new(format: CaptureFormat, order: ByteOrder) -> Self {
         Self {
             format,
+            current: format,
             order,
+            capture: 0,
+            base: 0,
             interfaces: Vec::new(),
             comments: Vec::new(),
             hardware: None,
@@ -39,6 +49,13 @@ impl FileHeader {
             program: None,
             text_bytes: 0,
         }
+    }
+
+    /// Another capture begins, whose interfaces follow those that are known.
+    pub(crate) fn begin_capture(&mut self, format: CaptureFormat, order: ByteOrder) {
+        (self.current, self.order) = (format, order);
+        self.base = self.interfaces.len();
+        self.capture = self.capture.saturating_add(1);
     }
 
     /// Keeps a comment, as long as there are few.

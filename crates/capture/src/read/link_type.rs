@@ -69,7 +69,33 @@ impl LinkType {
             Self::Ipv4 => "raw IPv4",
             Self::Ipv6 => "raw IPv6",
             Self::LinuxCooked2 => "Linux cooked v2",
-            Self::Other(_) => "unknown",
+            Self::Other(number) => other_name(number),
         }
+    }
+}
+
+/// The name of a format that is not read here.
+const fn other_name(number: u16) -> &'static str {
+    match number {
+        6 => "Token Ring",
+        9 => "PPP",
+        50 => "PPP in HDLC framing",
+        51 => "PPPoE without Ethernet",
+        104 => "Cisco HDLC",
+        105 => "IEEE 802.11",
+        107 => "Frame Relay",
+        119 => "IEEE 802.11 with Prism header",
+        127 => "IEEE 802.11 with radiotap header",
+        147..=162 => "user-defined",
+        163 => "IEEE 802.11 with AVS header",
+        187 | 201 | 251 | 254..=256 => "Bluetooth",
+        189 | 220 | 249 => "USB",
+        192 => "per-packet information",
+        195 | 215 | 230 => "IEEE 802.15.4",
+        227 => "CAN",
+        239 => "netfilter log",
+        247 => "InfiniBand",
+        253 => "netlink",
+        _ => "unknown",
     }
 }

@@ -4,9 +4,9 @@
 
 use crate::bytes::ByteOrder;
 
-/// opt_endofopt.
+/// `opt_endofopt`.
 const END: u16 = 0;
-/// opt_comment.
+/// `opt_comment`.
 pub(crate) const COMMENT: u16 = 1;
 
 /// The options of a block, as they come; a cut-off option ends them.

@@ -10,6 +10,7 @@ use super::pcap::MAX_FRAME_BYTES;
 use super::section::{read_interface, read_section, read_statistics};
 use crate::bytes::{ByteOrder, be32};
 use crate::error::CaptureError;
+use crate::model::CaptureFormat;
 
 /// The type of a Section Header Block: the same in either byte order.
 pub(crate) const SECTION_HEADER: u32 = 0x0A0D_0D0A;
@@ -18,11 +19,11 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
-/// The largest block that is believed, that of Wireshark.
+/// Largest block that is plausible, that of Wireshark.
 const MAX_BLOCK_BYTES: u32 = 16 << 20;
 /// What is said of a frame above [`MAX_FRAME_BYTES`].
 const TOO_LARGE: &str = "the block claims a frame of more than 4 MiB";
-/// epb_flags.
+/// `epb_flags`.
 const FLAGS: u16 = 2;
 
 /// The byte order of a section whose header `bytes` begin with; `None` where the magic number is wrong.
@@ -62,17 +63,16 @@ pub(crate) fn block_bytes(
     Ok(Some(length as usize))
 }
 
-/// Reads one complete block; a frame, where it holds one. `base` is the first interface of the section.
+/// Reads one complete block; a frame, where it holds one.
 pub(crate) fn read_block<'a>(
     block: &'a [u8],
     header: &mut FileHeader,
-    base: &mut usize,
     offset: u64,
 ) -> Result<Option<CapturedFrame<'a>>, CaptureError> {
     let damaged = |what| Err(CaptureError::Damaged { offset, what });
-    if be32(block, 0) == SECTION_HEADER {
-        header.order = section_order(block).unwrap_or(header.order);
-        *base = header.interfaces.len();
+    if be32(block, 0) == SECTION_HEADER && offset > 0 {
+        let order = section_order(block).unwrap_or(header.order);
+        header.begin_capture(CaptureFormat::Pcapng, order);
     }
     let order = header.order;
     let body = &block[8..block.len() - 4];
@@ -81,26 +81,25 @@ pub(crate) fn read_block<'a>(
     }
     match order.u32(block, 0) {
         ENHANCED_PACKET | OBSOLETE_PACKET => {}
-        SIMPLE_PACKET => return simple_packet(body, header, *base, offset).map(Some),
+        SIMPLE_PACKET => return simple_packet(body, header, offset).map(Some),
         other => {
             match other {
                 SECTION_HEADER => read_section(body, header),
                 INTERFACE if !read_interface(body, header) => {
                     return damaged("the interface description cannot be read");
                 }
-                STATISTICS => read_statistics(body, header, *base),
+                STATISTICS => read_statistics(body, header),
                 _ => {}
             }
             return Ok(None);
         }
     }
-    packet(block, header, *base, offset).map(Some)
+    packet(block, header, offset).map(Some)
 }
 
 fn packet<'a>(
     block: &'a [u8],
     header: &mut FileHeader,
-    base: usize,
     offset: u64,
 ) -> Result<CapturedFrame<'a>, CaptureError> {
     let damaged = |what| Err(CaptureError::Damaged { offset, what });
@@ -122,7 +121,7 @@ fn packet<'a>(
     if original > MAX_FRAME_BYTES {
         return damaged(TOO_LARGE);
     }
-    let index = base.saturating_add(number);
+    let index = header.base.saturating_add(number);
     let Some(interface) = header.interfaces.get_mut(index) else {
         return damaged("the packet's interface was not described");
     };
@@ -130,6 +129,7 @@ fn packet<'a>(
     let ticks = u64::from(order.u32(body, 4)) << 32 | u64::from(order.u32(body, 8));
     let mut frame = CapturedFrame {
         interface: index as u32,
+        capture: header.capture,
         link_type: interface.link_type,
         at_ns: Some(interface.scale.ns(ticks)),
         original_bytes: original,
@@ -163,11 +163,10 @@ fn read_options(options: &[u8], order: ByteOrder, frame: &mut CapturedFrame<'_>)
 fn simple_packet<'a>(
     body: &'a [u8],
     header: &mut FileHeader,
-    base: usize,
     offset: u64,
 ) -> Result<CapturedFrame<'a>, CaptureError> {
     let order = header.order;
-    let Some(interface) = header.interfaces.get_mut(base) else {
+    let Some(interface) = header.interfaces.get_mut(header.base) else {
         let what = "the packet's interface was not described";
         return Err(CaptureError::Damaged { offset, what });
     };
@@ -184,7 +183,8 @@ fn simple_packet<'a>(
     };
     let data = &kept[..kept.len().min(limit as usize)];
     Ok(CapturedFrame {
-        interface: base as u32,
+        interface: header.base as u32,
+        capture: header.capture,
         link_type: interface.link_type,
         at_ns: None,
         original_bytes: original.max(data.len() as u32),

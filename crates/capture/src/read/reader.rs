@@ -13,8 +13,6 @@ use crate::model::CaptureFormat;
 #[derive(Debug)]
 pub struct FrameReader {
     header: Option<FileHeader>,
-    /// The first interface of the section of a pcapng file.
-    base: usize,
     /// The beginning of a record whose end is not there yet.
     pending: Vec<u8>,
     /// Bytes of the file in front of the next record.
@@ -34,7 +32,6 @@ impl FrameReader {
     pub const fn new() -> Self {
         Self {
             header: None,
-            base: 0,
             pending: Vec::new(),
             offset: 0,
             failed: false,
@@ -120,14 +117,21 @@ impl FrameReader {
         Ok(())
     }
 
-    /// The bytes of the record that `bytes` begin with; `None` while that cannot be told.
+    /// The bytes of the record that `bytes` begin with; `None` while that cannot be determined.
     #[inline]
     fn record_bytes(&self, bytes: &[u8]) -> Result<Option<usize>, CaptureError> {
         match &self.header {
-            Some(header) if header.format == CaptureFormat::Pcapng => {
-                pcapng::block_bytes(bytes, header.order, self.offset)
+            Some(header) => {
+                let is_pcapng = header.current == CaptureFormat::Pcapng;
+                match another_header(bytes, is_pcapng) {
+                    None => Ok(None),
+                    Some(Some(length)) => Ok(Some(length)),
+                    Some(None) if is_pcapng => {
+                        pcapng::block_bytes(bytes, header.order, self.offset)
+                    }
+                    Some(None) => pcap::record_bytes(bytes, header.order, self.offset),
+                }
             }
-            Some(header) => pcap::record_bytes(bytes, header.order, self.offset),
             None if bytes.len() < 4 => Ok(None),
             None => match be32(bytes, 0) {
                 pcapng::SECTION_HEADER => pcapng::block_bytes(bytes, ByteOrder::Big, 0),
@@ -146,27 +150,61 @@ impl FrameReader {
     ) -> Result<(), CaptureError> {
         let offset = self.offset;
         match &mut self.header {
-            Some(header) if header.format == CaptureFormat::Pcapng => {
-                if let Some(frame) = pcapng::read_block(record, header, &mut self.base, offset)? {
+            Some(header) if pcap::begins_another(record) == Some(true) => {
+                if !pcap::read_another(record, header) {
+                    let what = "the file holds more than 4096 captures or interfaces";
+                    return Err(CaptureError::Damaged { offset, what });
+                }
+            }
+            Some(header) if is_section(header, record) => {
+                if let Some(frame) = pcapng::read_block(record, header, offset)? {
                     take(&frame);
                 }
             }
             Some(header) => take(&pcap::read_record(record, header)),
-            None => self.header = Some(read_header(record, &mut self.base)?),
+            None => self.header = Some(read_header(record)?),
         }
         self.offset += record.len() as u64;
         Ok(())
     }
 }
 
-fn read_header(record: &[u8], base: &mut usize) -> Result<FileHeader, CaptureError> {
+/// The bytes of the header of another capture that `bytes` begin with, `Some(None)` when they begin with none; `None` while that cannot be determined.
+#[inline]
+fn another_header(bytes: &[u8], is_pcapng: bool) -> Option<Option<usize>> {
+    if bytes.len() < 4 {
+        return None;
+    }
+    if pcap::begins_another(bytes)? {
+        return Some(Some(pcap::HEADER_BYTES));
+    }
+    // In a file of pcapng a section is a block like others.
+    if is_pcapng || be32(bytes, 0) != pcapng::SECTION_HEADER {
+        return Some(None);
+    }
+    if bytes.len() < 12 {
+        return None;
+    }
+    let order = pcapng::section_order(bytes);
+    let length = order.and_then(|order| pcapng::block_bytes(bytes, order, 0).ok());
+    Some(length.flatten())
+}
+
+/// `true` for a block of pcapng, also the first one behind a capture in the format pcap.
+#[inline]
+fn is_section(header: &FileHeader, record: &[u8]) -> bool {
+    header.current == CaptureFormat::Pcapng
+        || (be32(record, 0) == pcapng::SECTION_HEADER && pcapng::section_order(record).is_some())
+}
+
+fn read_header(record: &[u8]) -> Result<FileHeader, CaptureError> {
     let magic = be32(record, 0);
     if let Some((order, format)) = pcap::recognise(magic) {
         return Ok(pcap::read_header(record, order, format));
     }
     let order = pcapng::section_order(record).ok_or(CaptureError::NotACapture { magic })?;
     let mut header = FileHeader::new(CaptureFormat::Pcapng, order);
-    pcapng::read_block(record, &mut header, base, 0)?;
+    pcapng::read_block(record, &mut header, 0)?;
     Ok(header)
 }
 

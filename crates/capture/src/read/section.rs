@@ -5,7 +5,7 @@ use super::link_type::LinkType;
 use super::options::{BlockOptions, COMMENT};
 use super::time::TimeScale;
 
-/// The largest number of interfaces of a file.
+/// Maximum number of interfaces of a file.
 pub(crate) const MAX_INTERFACES: usize = 4096;
 
 /// Reads the body of a Section Header Block (section 4.1).
@@ -56,11 +56,14 @@ pub(crate) fn read_interface(body: &[u8], header: &mut FileHeader) -> bool {
     true
 }
 
-/// Reads the body of an Interface Statistics Block (section 4.6) of a section whose interfaces begin at `base`.
-pub(crate) fn read_statistics(body: &[u8], header: &mut FileHeader, base: usize) {
+/// Reads the body of an Interface Statistics Block (section 4.6).
+pub(crate) fn read_statistics(body: &[u8], header: &mut FileHeader) {
     let order = header.order;
     let number = order.u32(body, 0) as usize;
-    let Some(interface) = header.interfaces.get_mut(base.saturating_add(number)) else {
+    let Some(interface) = header
+        .interfaces
+        .get_mut(header.base.saturating_add(number))
+    else {
         return;
     };
     let (mut received, mut accepted, mut dropped) = (None, None, None);

@@ -7,7 +7,7 @@ const NS: u128 = 1_000_000_000;
 pub(crate) struct TimeScale {
     /// Ticks of a second.
     per_second: u128,
-    /// Seconds to add (pcapng if_tsoffset).
+    /// Seconds to add (pcapng `if_tsoffset`).
     offset_s: i64,
 }
 
@@ -18,7 +18,7 @@ impl TimeScale {
         offset_s: 0,
     };
 
-    /// The scale of an if_tsresol option: a negative power of 10, or of 2 with the highest bit set. `None` where nothing
+    /// The scale of an `if_tsresol` option: a negative power of 10, or of 2 with the highest bit set. `None` where nothing
     /// could be told apart any more.
     pub(crate) fn from_resolution(resolution: u8) -> Option<Self> {
         let exponent = u32::from(resolution & 0x7f);

@@ -1,6 +1,6 @@
 //! What a segment is, by its sequence number, its acknowledgement and its time.
 //!
-//! Source: Wireshark's tcp_analyze_sequence_number (User's Guide, section 7.5); docs/captures.md has the differences.
+//! Source: Wireshark's `tcp_analyze_sequence_number` (User's Guide, section 7.5); docs/captures.md has the differences.
 
 use super::half::TcpHalf;
 use super::segment::{AckClass, SegmentClass, TrackedSegment};
@@ -10,7 +10,7 @@ use crate::dissect::TcpFlags;
 const FAST_NS: u64 = 20_000_000;
 /// A segment that fills a gap within this time is out of order, where no round-trip time is known.
 const OUT_OF_ORDER_NS: u64 = 3_000_000;
-/// The minimum retransmission timeout of Linux (TCP_RTO_MIN, 200 ms), less what a timer tick rounds.
+/// Minimum retransmission timeout of Linux (TCP_RTO_MIN, 200 ms), less what a timer tick rounds.
 const TIMEOUT_NS: u64 = 190_000_000;
 
 /// What a segment of `me` is. `rtt` is the smallest round-trip time known.

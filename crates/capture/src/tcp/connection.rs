@@ -6,6 +6,7 @@ use super::half::TcpHalf;
 use super::opening::{OpeningTimes, offer};
 use super::path_mtu::SegmentSentAgain;
 use super::segment::{AckClass, SegmentClass, SegmentOutcome, TrackedSegment};
+use super::stamps::SentStamps;
 use crate::dissect::TcpFlags;
 use crate::evidence::EvidenceLog;
 use crate::model::{FindingCode, FrameDirection};
@@ -40,6 +41,33 @@ impl TcpTracker {
     /// `true` when both ends have closed, or one reset it.
     pub(crate) fn is_over(&self) -> bool {
         self.reset.is_some() || (self.client.fin_seen && self.server.fin_seen)
+    }
+
+    /// `true` when the handshake is complete, or was before the capture.
+    pub(crate) fn is_open(&self) -> bool {
+        self.client.sent_any && self.server.sent_any
+    }
+
+    /// The smallest round-trip time known, ns: that of the handshake, or those of acknowledgements in both directions together.
+    pub(crate) fn min_rtt_ns(&self) -> Option<u64> {
+        let halves = [&self.client.ack_rtt, &self.server.ack_rtt];
+        let both: u64 = halves.iter().filter_map(|half| half.min_ns()).sum();
+        [self.rtt_ns, Some(both)]
+            .into_iter()
+            .flatten()
+            .filter(|ns| *ns > 0)
+            .min()
+    }
+
+    /// The clock was set: no time since what was sent before is known.
+    pub(crate) fn forget_times(&mut self) {
+        for half in [&mut self.client, &mut self.server] {
+            half.unacked.forget();
+            half.stamps = SentStamps::default();
+            half.late_ack_ns = None;
+        }
+        self.responses.forget_open();
+        self.opening.forget_times();
     }
 
     /// Takes in a segment.

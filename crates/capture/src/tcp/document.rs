@@ -40,6 +40,11 @@ impl TcpTracker {
             Some(_) => TcpEndingKind::Reset,
             None if both && acked(client, server) && acked(server, client) => TcpEndingKind::Closed,
             None if both => TcpEndingKind::Closing,
+            None if (client.fin_seen || server.fin_seen)
+                && !(client.sent_any && server.sent_any) =>
+            {
+                TcpEndingKind::CannotTell
+            }
             None if client.fin_seen || server.fin_seen => TcpEndingKind::HalfClosed,
             None => TcpEndingKind::Open,
         };

@@ -22,6 +22,10 @@ pub(crate) struct OpeningTimes {
     /// The flags of both asked for ECN.
     syn_ecn: bool,
     ecn: bool,
+    /// The clock was set before it was complete.
+    is_stepped: bool,
+    /// The client acknowledged something, though no SYN-ACK was captured.
+    goes_on: bool,
 }
 
 /// The options of a SYN.
@@ -71,10 +75,18 @@ impl OpeningTimes {
             {
                 self.ack = self.ack.or(seen);
             }
+            (false, true, FrameDirection::ToServer) if self.syn.is_some() => {
+                self.goes_on |= !flags.any(TcpFlags::RST);
+            }
             _ => {}
         }
         let unanswered = self.syn_ack.is_none() && direction == FrameDirection::ToClient;
         self.refused |= flags.any(TcpFlags::RST) && self.syn.is_some() && unanswered;
+    }
+
+    /// The clock was set: the times of a handshake under way are not known.
+    pub(crate) fn forget_times(&mut self) {
+        self.is_stepped |= self.ack.is_none();
     }
 
     /// `true` when nothing more is to come.
@@ -87,7 +99,8 @@ impl OpeningTimes {
     pub(crate) fn rtt_ns(&self) -> Option<u64> {
         let (_, syn) = self.syn?;
         let (_, ack) = self.ack?;
-        (self.syn_repeats == 0 && self.syn_ack_repeats == 0).then(|| ack.saturating_sub(syn))
+        (self.syn_repeats == 0 && self.syn_ack_repeats == 0 && !self.is_stepped)
+            .then(|| ack.saturating_sub(syn))
     }
 
     const fn kind(&self) -> HandshakeKind {
@@ -96,6 +109,7 @@ impl OpeningTimes {
             (Some(_), Some(_), Some(_)) => HandshakeKind::Complete,
             (Some(_), Some(_), None) => HandshakeKind::NotCompleted,
             (Some(_), None, _) if self.refused => HandshakeKind::Refused,
+            (Some(_), None, _) if self.goes_on => HandshakeKind::AnswerNotCaptured,
             (Some(_), None, _) => HandshakeKind::NoAnswer,
             (None, Some(_), _) => HandshakeKind::SynNotCaptured,
             (None, None, _) => HandshakeKind::NotCaptured,
@@ -105,8 +119,8 @@ impl OpeningTimes {
     /// The handshake as documents have it.
     pub(crate) fn document(&self, client: &TcpHalf, server: &TcpHalf) -> TcpHandshake {
         let us = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e3;
-        let answered = self.syn.zip(self.syn_ack);
-        let completed = self.syn_ack.zip(self.ack);
+        let answered = self.syn.zip(self.syn_ack).filter(|_| !self.is_stepped);
+        let completed = self.syn_ack.zip(self.ack).filter(|_| !self.is_stepped);
         // Only the first SYN-ACK of several belongs to a SYN without doubt.
         TcpHandshake {
             kind: self.kind(),

@@ -2,7 +2,7 @@
 
 use crate::model::Finding;
 
-/// The payload from which on a segment is large: small ones pass where full ones do not.
+/// Minimum payload of a large segment: small ones pass where full ones do not.
 const LARGE_BYTES: u32 = 1_000;
 /// The payload down to which a sender may go: MTU probing of Linux begins at 1024 B, Windows goes to 536 B.
 const MIN_SHRUNK_BYTES: u32 = 400;

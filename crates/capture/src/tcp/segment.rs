@@ -14,8 +14,8 @@ pub(crate) struct TrackedSegment<'a> {
     pub(crate) ip: &'a IpPacket<'a>,
     pub(crate) payload_bytes: u32,
     pub(crate) frame_bytes: u32,
-    /// VLAN tags in front of IP.
-    pub(crate) tags: u32,
+    /// Bytes in front of IP beside the header of the link: tags and other packets that carry this one.
+    pub(crate) encapsulation_bytes: u32,
     pub(crate) origin: FrameOrigin,
     pub(crate) gso: Option<GsoRecord>,
 }

@@ -1,4 +1,4 @@
-//! Segments on the wire, told from the frames that were captured.
+//! Segments on the wire, derived from the frames that were captured.
 
 use super::segment::TrackedSegment;
 use crate::model::{SegmentSizeSource, SegmentationAnalysis};
@@ -7,16 +7,16 @@ use caudal_core::units::ByteCount;
 
 /// Header of an Ethernet frame, check sequence, preamble with start delimiter, and gap (IEEE 802.3).
 const ETHERNET_BYTES: u64 = 14 + 4 + 20;
-/// The smallest frame of 64 bytes with preamble and gap.
+/// Smallest frame of 64 bytes with preamble and gap.
 const MIN_WIRE_BYTES: u64 = 84;
 /// The MTU of Ethernet.
 const ETHERNET_MTU: u32 = 1500;
-/// The largest packet that is believed to be a jumbo frame rather than several segments.
+/// Largest packet that is plausible to be a jumbo frame rather than several segments.
 const MAX_JUMBO: u32 = 9216;
-/// The largest number of sizes of frames that are judged at the end.
+/// Maximum number of sizes of frames that are judged at the end.
 const MAX_UNDECIDED: usize = 512;
 
-/// Frames whose number of segments cannot be told before the end.
+/// Frames whose number of segments cannot be determined before the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Undecided {
     payload: u32,
@@ -61,7 +61,7 @@ impl SegmentCounter {
     pub(crate) fn push(&mut self, frame: &TrackedSegment<'_>, mss: Option<u16>) -> u32 {
         let payload = frame.payload_bytes;
         let headers = frame.ip.header_bytes + frame.header.header_bytes;
-        let around = ETHERNET_BYTES as u32 + headers + 4 * frame.tags;
+        let around = ETHERNET_BYTES as u32 + headers + frame.encapsulation_bytes;
         self.max_frame = self.max_frame.max(frame.frame_bytes);
         self.payload += u64::from(payload);
         if payload > 0 {

@@ -34,6 +34,13 @@ impl UnackedSegments {
         }
     }
 
+    /// No time is known of any segment that waits.
+    pub(crate) fn forget(&mut self) {
+        for segment in &mut self.waiting {
+            segment.repeated = true;
+        }
+    }
+
     /// A range was sent again, or came late: its acknowledgement no longer tells a time (Karn's algorithm, RFC 6298 section 3).
     pub(crate) fn sent_again(&mut self, begin: i64, end: i64) {
         // A range that was acknowledged before leaves all that wait as they are.

@@ -2,7 +2,7 @@
 
 use crate::model::DatagramNumbers;
 
-/// Numbers below the highest that are told apart; older ones are late. A power of two, a multiple of 64.
+/// Window of numbers below the highest that are tracked; older ones are late. A power of two, a multiple of 64.
 const WINDOW: u64 = 4096;
 const WORDS: usize = (WINDOW / 64) as usize;
 /// A larger jump is taken for another sequence, and starts the account again from there.
@@ -66,6 +66,11 @@ impl NumberAccount {
     /// Distinct numbers of the present sequence.
     fn distinct(&self) -> u64 {
         (self.received - self.duplicates).saturating_sub(self.before.1)
+    }
+
+    /// The clock was set: the next transit time is compared with none before.
+    pub(crate) fn forget_transit(&mut self) {
+        self.latest_transit = None;
     }
 
     /// Takes in a number.

@@ -88,6 +88,8 @@ pub(crate) struct UdpHalf {
     first_ns: u64,
     last_ns: u64,
     gaps: TimeSketch,
+    /// The clock was set since the latest datagram.
+    gap_is_unknown: bool,
     fragmented: u64,
     pub(crate) incomplete: u64,
     super_packets: u64,
@@ -140,6 +142,17 @@ impl UdpTracker {
         });
     }
 
+    /// The clock was set: no time since what was captured before is known.
+    pub(crate) fn forget_times(&mut self) {
+        for half in [&mut self.client, &mut self.server] {
+            half.gap_is_unknown = true;
+            if let Some(account) = &mut half.account {
+                account.forget_transit();
+            }
+        }
+        self.responses.forget_open();
+    }
+
     /// The analysis.
     pub(crate) fn document(&self) -> UdpAnalysis {
         // A flow of datagrams does not tell where it was captured.
@@ -160,7 +173,7 @@ impl UdpHalf {
         let (min, max) = datagram.sizes();
         if self.frames == 0 {
             (self.min, self.first_ns) = (min, datagram.at_ns);
-        } else {
+        } else if !std::mem::take(&mut self.gap_is_unknown) {
             self.gaps.push(datagram.at_ns.saturating_sub(self.last_ns));
         }
         self.last_ns = datagram.at_ns;

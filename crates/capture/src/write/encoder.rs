@@ -12,7 +12,7 @@ const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 /// The length of a section that is not known beforehand.
 const UNKNOWN_LENGTH: u64 = u64::MAX;
 const COMMENT: u16 = 1;
-/// The longest value of an option; longer text is cut.
+/// Largest value of an option; longer text is cut.
 const MAX_OPTION_BYTES: usize = 0xffff;
 
 /// An interface of a file.
@@ -55,9 +55,9 @@ pub struct InterfaceStatistics {
     pub interface: u32,
     /// The time, ns since 1970.
     pub at_ns: u64,
-    /// Frames received (isb_ifrecv).
+    /// Frames received (`isb_ifrecv`).
     pub received: u64,
-    /// Frames the kernel dropped because nobody read them in time (isb_osdrop).
+    /// Frames the kernel dropped because nobody read them in time (`isb_osdrop`).
     pub dropped: u64,
 }
 
@@ -102,7 +102,7 @@ impl PcapngEncoder {
             bytes.extend_from_slice(&[0, 0]);
             bytes.extend_from_slice(&interface.snap_bytes.to_le_bytes());
             text(bytes, 2, interface.name);
-            // if_tsresol: 10^-9 s.
+            // `if_tsresol`: 10^-9 s.
             option(bytes, 9, &[&[9]]);
             if !interface.filter.is_empty() {
                 // The first byte tells that it is text.
@@ -195,7 +195,7 @@ fn text(bytes: &mut Vec<u8>, code: u16, value: &str) {
     }
 }
 
-/// opt_endofopt.
+/// `opt_endofopt`.
 fn end(bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&[0; 4]);
 }

@@ -46,6 +46,8 @@ pub enum Command {
     Udp(UdpArgs),
     /// Round-trip time, loss and delay each way, with a row a second; or by message size (--sweep)
     Rtt(crate::rtt::RttArgs),
+    /// Connections per second, and the time to connect, of a TLS handshake and to the first byte
+    Connect(crate::connect::ConnectArgs),
     /// Latency under load: what up- and downloads add to the round-trip time, where, and what to do
     Quality(crate::quality::QualityArgs),
     /// File transfer over TCP, reliable UDP and QUIC, verified and compared
@@ -53,7 +55,7 @@ pub enum Command {
     /// Every hop to a host: round-trip time, capacity, path MTU, routes and the narrow link; nothing has to run there
     Path(crate::path::NetworkPathArgs),
     /// iperf 2's own options and output, with any server or clients of iperf 2 (`caudal iperf --help`)
-    #[command(disable_help_flag = true)]
+    #[command(disable_help_flag = true, alias = "iperf2")]
     Iperf(ForeignArgs),
     /// nttcp's own options and output, with any nttcp (`caudal nttcp -?`)
     #[command(disable_help_flag = true)]

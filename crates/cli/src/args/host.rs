@@ -1,7 +1,8 @@
 //! A host on the command line, with its port where it is given with it.
 
+use super::local_address::zoned_address;
 use std::fmt;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 /// A host: a name or an address, and the port of `HOST:PORT` or `[IPv6]:PORT`.
@@ -13,11 +14,46 @@ pub struct HostArg {
     pub port: Option<u16>,
 }
 
+impl HostArg {
+    /// The address that it is, without its zone; `None` for a name. An IPv4 address that is mapped to IPv6 is one of IPv4.
+    #[must_use]
+    pub fn address(&self) -> Option<IpAddr> {
+        let address = self.host.split('%').next()?.parse::<IpAddr>().ok()?;
+        Some(address.to_canonical())
+    }
+
+    /// `true` for an address with the interface that it belongs to.
+    #[must_use]
+    pub fn has_zone(&self) -> bool {
+        self.host.contains('%')
+    }
+
+    /// `true` for a link-local address without its interface.
+    #[must_use]
+    pub fn lacks_zone(&self) -> bool {
+        let is_link_local =
+            |address| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
+        !self.has_zone() && self.address().is_some_and(is_link_local)
+    }
+}
+
 impl FromStr for HostArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let text = text.trim();
+        let host = Self::parse(text.trim())?;
+        Ok(match zoned_address(&host.host)? {
+            Some(address) => Self {
+                host: address,
+                ..host
+            },
+            None => host,
+        })
+    }
+}
+
+impl HostArg {
+    fn parse(text: &str) -> Result<Self, String> {
         let alone = |host: &str| Self {
             host: host.to_owned(),
             port: None,
@@ -88,7 +124,9 @@ mod tests {
             ("far.example:5202", "far.example", Some(5202)),
             ("192.0.2.1:1", "192.0.2.1", Some(1)),
             ("::1", "::1", None),
-            ("fe80::1%eth0", "fe80::1%eth0", None),
+            ("fe80::1%lo", "fe80::1%1", None),
+            ("[fe80::1%25lo]:7", "fe80::1%1", Some(7)),
+            ("[fe80::1%1]", "fe80::1%1", None),
             ("[::1]", "::1", None),
             ("[2001:db8::1]:65535", "2001:db8::1", Some(65_535)),
         ] {
@@ -97,6 +135,7 @@ mod tests {
         }
         for text in [
             "",
+            "fe80::1%nosuch0",
             "far:",
             "far:0",
             "far:65536",

@@ -2,6 +2,7 @@
 
 mod cli;
 mod host;
+mod local_address;
 mod output;
 mod protocol;
 mod serve;
@@ -14,6 +15,8 @@ mod udp;
 
 pub use cli::{Cli, Command, CompletionsArgs, ForeignArgs};
 pub use host::HostArg;
+pub use local_address::LocalAddressArg;
+pub(crate) use local_address::missing_zone;
 pub use output::{OutputArgs, confidence};
 pub use protocol::{ProtocolArg, protocol_name};
 pub use serve::ServeArgs;

@@ -1,5 +1,6 @@
 //! `caudal serve`
 
+use super::local_address::LocalAddressArg;
 use super::protocol::any_protocol;
 use crate::metrics::MetricsAddress;
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
@@ -21,9 +22,9 @@ const EXAMPLES_SERVE: &str = "Examples:\n  \
 #[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES_SERVE)]
 pub struct ServeArgs {
-    /// The address to listen on [default: all, IPv4 and IPv6]
+    /// The address to listen on, a link-local one as fe80::1%eth0 [default: all, IPv4 and IPv6]
     #[arg(short = 'B', long, value_name = "ADDRESS")]
-    pub bind: Option<IpAddr>,
+    pub bind: Option<LocalAddressArg>,
     /// The port, for control and data, TCP and UDP
     #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT, allow_negative_numbers = true)]
     pub port: u16,
@@ -95,7 +96,7 @@ pub struct ServeArgs {
     /// Answer iperf 2 on this port [default: 5001]
     #[arg(long, value_name = "PORT", help_heading = "iperf 2 and nttcp")]
     pub iperf2_port: Option<u16>,
-    /// Do not answer iperf 2 in spite of --all
+    /// Leave iperf 2 out of --all
     #[arg(
         long,
         conflicts_with_all = ["iperf2", "iperf2_port"],
@@ -129,7 +130,7 @@ pub struct ServeArgs {
     /// Answer nttcp on this control port [default: 5037]; data ports are those above
     #[arg(long, value_name = "PORT", help_heading = "iperf 2 and nttcp")]
     pub nttcp_port: Option<u16>,
-    /// Do not answer nttcp in spite of --all
+    /// Leave nttcp out of --all
     #[arg(
         long,
         conflicts_with_all = ["nttcp", "nttcp_port"],

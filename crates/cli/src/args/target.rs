@@ -1,6 +1,7 @@
 //! The server of a test, and the local address.
 
 use super::host::HostArg;
+use super::local_address::{LocalAddressArg, missing_zone};
 use crate::exit::Failure;
 use clap::Args;
 use std::net::IpAddr;
@@ -21,7 +22,7 @@ pub struct TargetArgs {
     /// Use IPv6 only
     #[arg(short = '6', long)]
     pub ipv6: bool,
-    /// The token that this client and the server share, in a file: both authenticate each other, and neither goes on without
+    /// File with the shared token for mutual authentication of client and server
     #[arg(
         long,
         value_name = "FILE",
@@ -29,9 +30,9 @@ pub struct TargetArgs {
         hide_env_values = true
     )]
     pub token_file: Option<PathBuf>,
-    /// The local address to send from
+    /// The local address to send from, a link-local one as fe80::1%eth0
     #[arg(short = 'B', long, value_name = "ADDRESS")]
-    pub bind: Option<IpAddr>,
+    pub bind: Option<LocalAddressArg>,
     /// The interface to send from (may need privileges)
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
@@ -51,8 +52,21 @@ impl TargetArgs {
                 "give the port once",
             ));
         }
-        let Some(bind) = self.bind else { return Ok(()) };
-        let peer: Option<IpAddr> = self.host.as_ref().and_then(|host| host.host.parse().ok());
+        if let Some(host) = self.host.as_ref().filter(|host| host.lacks_zone())
+            && self.device.is_none()
+        {
+            let (message, advice) = missing_zone(&host.host);
+            return Err(Failure::usage(message, advice));
+        }
+        let Some(LocalAddressArg { address: bind, .. }) = self.bind else {
+            return Ok(());
+        };
+        let has_zone = self.device.is_some() || self.host.as_ref().is_some_and(HostArg::has_zone);
+        if let Some(local) = self.bind.filter(|local| local.lacks_zone() && !has_zone) {
+            let (message, advice) = missing_zone(&local.to_string());
+            return Err(Failure::usage(format!("--bind {message}"), advice));
+        }
+        let peer = self.host.as_ref().and_then(HostArg::address);
         let of_host = peer.is_some_and(|peer| peer.is_ipv4() != bind.is_ipv4());
         if of_host || (bind.is_ipv4() && self.ipv6) || (bind.is_ipv6() && self.ipv4) {
             return Err(self.another_family(bind));

@@ -41,6 +41,9 @@ pub struct TrafficArgs {
         allow_negative_numbers = true
     )]
     pub parallel: u32,
+    /// Measure with those flows that open where others do not, instead of failing
+    #[arg(long)]
+    pub partial: bool,
     /// Size of the socket buffers, instead of the kernel's own choice (TCP) or 4 MiB (UDP); 256K is 256 000 bytes, 256Ki is
     /// iperf3's 256K
     #[arg(short, long, value_name = "SIZE", allow_hyphen_values = true)]

@@ -1,6 +1,7 @@
 //! The arguments of tests that capture their own traffic.
 
 use crate::exit::Failure;
+use caudal_measure::{CaptureFileRequest, ObservationRequest, OffloadRequest};
 use clap::{Args, ValueEnum};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -31,6 +32,19 @@ pub enum OffloadSwitch {
 }
 
 impl CaptureArgs {
+    /// What is to be seen of a test beside its result.
+    pub(crate) fn request(&self) -> ObservationRequest {
+        let capture = self.capture.as_ref().map(|path| CaptureFileRequest {
+            path: path.clone(),
+            snap_bytes: self.snap_length,
+        });
+        let offload = self.offload.map(|switch| match switch {
+            OffloadSwitch::On => OffloadRequest::On,
+            OffloadSwitch::Off => OffloadRequest::Off,
+        });
+        ObservationRequest { capture, offload }
+    }
+
     /// Checks that the file, which is replaced, is none of the others of the command, each with its flag, nor in a directory among them.
     ///
     /// # Errors

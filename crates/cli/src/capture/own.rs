@@ -1,7 +1,6 @@
 //! The capture of an interface in a network of a study, beside its flows.
 
 use super::args::OffloadSwitch;
-use super::observation::{capture_failure, offload_failure};
 use crate::exit::{Exit, Failure};
 use caudal_engine::{OffloadGuard, TestCapture, TestCaptureRequest};
 use caudal_sys::poll::poll_readable;
@@ -34,7 +33,7 @@ pub fn own_capture(args: &OwnCaptureArgs, interrupt: &'static Interrupt) -> Resu
     let guard = args
         .offload
         .map(|switch| OffloadGuard::set(&args.interface, switch == OffloadSwitch::On));
-    let guard = guard.transpose().map_err(|error| offload_failure(&error))?;
+    let guard = guard.transpose()?;
     let capture = args.output.as_ref().map(|path| {
         TestCapture::start(TestCaptureRequest {
             path: path.clone(),
@@ -44,9 +43,7 @@ pub fn own_capture(args: &OwnCaptureArgs, interrupt: &'static Interrupt) -> Resu
             comment: String::new(),
         })
     });
-    let capture = capture
-        .transpose()
-        .map_err(|error| capture_failure(&error))?;
+    let capture = capture.transpose()?;
     let offload = guard.as_ref().map(OffloadGuard::outcome);
     let is_read = show(&json!({ "event": "capturing", "offload": offload }));
     while is_read && interrupt.count() == 0 {

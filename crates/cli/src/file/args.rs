@@ -73,7 +73,7 @@ pub struct FileArgs {
     /// The protocols to compare: tcp, tls, rbt, quic [default: tcp,rbt; tcp for a file]
     #[arg(long, value_name = "PROTOCOL,…", value_delimiter = ',', value_parser = file_protocol(), help_heading = "Protocol")]
     pub via: Vec<FileProtocol>,
-    /// File bytes in each datagram of rbt, one or several to compare, 1 to 65487; quic always has 1400 [default: 1400]
+    /// File bytes in each datagram of rbt, one or several to compare, 1 to 65487; quic has up to 1400 [default: 1400, or what the path carries]
     #[arg(
         long,
         value_name = "BYTES,…",
@@ -102,7 +102,7 @@ pub struct FileArgs {
     /// The maximum rate, as 100M, 10mbit or 1.5Gbit/s; `max` or 0 for as fast as possible
     #[arg(short = 'b', long, value_name = "RATE", default_value = "max", value_parser = rate, help_heading = "Protocol", allow_hyphen_values = true)]
     pub rate: RateArg,
-    /// The way rbt repeats what was lost: sack, nak-bitmap, go-back-n, stop-and-wait
+    /// Retransmission scheme of rbt: sack, nak-bitmap, go-back-n, stop-and-wait
     #[arg(long, value_name = "MODE", value_parser = arq_mode(), help_heading = "Protocol")]
     pub arq: Option<ArqMode>,
     /// The way rbt hands datagrams to the kernel: auto for the best granted, plain, mmsg, gso

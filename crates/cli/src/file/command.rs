@@ -1,40 +1,27 @@
-//! The transfers as they happen, and their result.
+//! The transfers as they happen: from their flags to what is shown of them.
 
 use super::args::FileArgs;
-use super::assemble::{CommandFacts, assemble, assemble_one};
-use super::block_order::BlockOrder;
-use super::campaign::{CampaignRun, CampaignRuns, CampaignSize, carry_out};
-use super::cells::{ChosenCell, cells};
+use super::cells::cells;
 use super::congestion::check_congestion;
 use super::contents::contents;
-use super::destination::LocalDestination;
-use super::file_content::FileContent;
-use super::file_runner::FileRunner;
+use super::destination::destination;
+use super::file_views::FileViews;
 use super::headline::headline;
-use super::plan::check_cells;
-use super::prepared_contents::PreparedContents;
+use super::plan::planned_cells;
 use super::progress::FileProgress;
 use super::run_count::{first_stage, goal};
 use super::usage_checks::{check_usage, is_comparison};
-use crate::capture::TestObservation;
+use crate::command_run::CommandRun;
 use crate::exit::{Exit, Failure};
-use crate::invocation::started_run;
 use crate::output::views::Views;
-use crate::peer::CommandPeer;
-use crate::recording::{CommandRecording, run_outcome};
-use caudal_core::event::{CutShort, Event, View};
+use crate::peer::connect;
 use caudal_core::plan::FileProtocol;
 use caudal_core::random::mix;
-use caudal_core::run::RunHeader;
-use caudal_core::transfer::TransferCell;
-use caudal_core::units::ByteCount;
-use caudal_engine::{LocalOptions, RunError, StartedRun, new_run_id};
-use caudal_store::RunOutcome;
+use caudal_measure::FileRequest;
 use caudal_sys::clock::realtime_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_sys::tcp;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Seeds that a document of JSON holds exactly, whatever reads it.
 const MAX_SEED: u64 = (1 << 53) - 1;
@@ -52,71 +39,57 @@ pub fn file(args: &FileArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
         ("--output", args.output.output.as_deref()),
         ("--token-file", args.target.token_file.as_deref()),
     ])?;
-    check_usage(args)?;
-    check_congestion(args, &tcp::available_congestion_controls())?;
-    let contents = contents(args)?;
-    let cells = cells(args, contents.len());
-    check_cells(args, &cells, &contents)?;
-    let destination = LocalDestination::open(args, &contents)?;
+    let mut request = file_request(args)?;
     let mut views = Views::open(&args.output, false)?;
     if let Some(at) = args.at {
         at.approach(interrupt)?;
     }
-    let mut observation = TestObservation::prepare(&args.capture, &args.target)?;
-    let mut peer = CommandPeer::connect_for_files(&args.target, interrupt)?;
-    let named_cells = named_cells(&cells, &contents);
-    let started = started_run();
+    let (server, observation) = (request.server.clone(), args.capture.request());
+    let mut peer = connect(&args.target, server, observation, interrupt)?;
+    request.prepare(&mut peer)?;
+    let run = CommandRun::begin(&args.output.store);
+    request.keeps_parts = run.is_recorded();
+    let named_cells = request.named_cells();
     views.note(&headline(&peer, args, &named_cells));
     if args.via.contains(&FileProtocol::Quic) && args.packet.iter().any(|size| *size != 1400) {
-        views.note("quic has datagrams of 1400 bytes only: --packet is for the others");
+        views.note("quic has datagrams of up to 1400 bytes, as the path carries them: --packet is for the others");
     }
-    let recording = CommandRecording::start(&args.output.store);
-    let seed = args.seed.unwrap_or_else(|| mix(realtime_ns()) & MAX_SEED);
-    let is_repeated = is_comparison(args);
-    observation.begin(&args.capture, &args.target, &peer, (&started, &named_cells))?;
-    let mut runner = FileRunner {
-        args,
-        contents: &contents,
-        cells: &cells,
-        named_cells: &named_cells,
-        seed,
-        prepared: PreparedContents::new(args, &contents, seed, is_repeated),
-        destination: &destination,
-        local: LocalOptions {
-            start_at_ns: args.at.map(|at| at.0),
-            ..LocalOptions::default()
-        },
-        progress: FileProgress::new(&named_cells, args.output.quiet),
-        interrupt,
-        is_disconnected: false,
-        peer: &mut peer,
+    let mut file_views = FileViews {
         views: &mut views,
+        progress: FileProgress::new(&named_cells, args.output.quiet),
+        is_verbose: args.output.verbose,
     };
-    let size = CampaignSize {
-        cells: cells.len(),
+    let mut control = run.control(&mut file_views, interrupt);
+    let measured = request.measure(&mut peer, &mut control);
+    file_views.progress.close();
+    let measured = measured?;
+    run.finish_with_parts(measured.measured, measured.parts, views, Vec::new)
+}
+
+/// What the flags ask for.
+///
+/// # Errors
+/// Names the flag that is wrong.
+fn file_request(args: &FileArgs) -> Result<FileRequest, Failure> {
+    check_usage(args)?;
+    check_congestion(args, &tcp::available_congestion_controls())?;
+    let seed = args.seed.unwrap_or_else(|| mix(realtime_ns()) & MAX_SEED);
+    let contents = contents(args)?;
+    let cells = planned_cells(args, cells(args, contents.len()), &contents, seed)?;
+    Ok(FileRequest {
+        destination: destination(args, &contents)?,
+        server: args.target.file_server()?,
+        contents,
+        cells,
+        fits_path: args.packet.is_empty(),
+        seed,
         first_stage: first_stage(args),
         goal: goal(args),
-        order: is_repeated.then(|| BlockOrder::new(seed)),
-    };
-    let mut done = carry_out(&mut runner, size);
-    runner.progress.close();
-    let is_unread = runner.local.quit.load(Relaxed);
-    if is_unread {
-        return Err(Failure::unread());
-    }
-    if done.runs.is_empty() {
-        views.abandon();
-        let failure = done.lost.take();
-        return Err(failure.unwrap_or_else(|| RunError::Interrupted.into()));
-    }
-    let facts = CommandFacts {
-        peer: peer.info(),
-        cells: &named_cells,
-        goal: goal(args),
-        seed,
         is_goal_asked: args.until.is_some(),
-    };
-    close(&facts, &done, (&started, &recording), (observation, views))
+        is_comparison: is_comparison(args),
+        start_at_ns: args.at.map(|at| at.0),
+        keeps_parts: false,
+    })
 }
 
 /// The path of a file that is fetched.
@@ -126,117 +99,5 @@ fn received(args: &FileArgs) -> Option<PathBuf> {
         Some(to) if to.is_dir() => Some(to.join(name)),
         Some(to) => Some(to.clone()),
         None => Some(name.into()),
-    }
-}
-
-/// Shows the result, records it, and each of several transfers for itself.
-fn close(
-    facts: &CommandFacts<'_>,
-    done: &CampaignRuns,
-    (started, recording): (&StartedRun, &CommandRecording),
-    (observation, mut views): (TestObservation, Views),
-) -> Result<Exit, Failure> {
-    let exit = exit(done);
-    let singles: Vec<StartedRun> = match done.runs.as_slice() {
-        [_, _, ..] if recording.is_enabled() => {
-            let runs = done.runs.iter();
-            runs.map(|_| part_of(started)).collect()
-        }
-        _ => Vec::new(),
-    };
-    let ids: Vec<Option<String>> = singles
-        .iter()
-        .map(|single| Some(single.header.id.clone()))
-        .collect();
-    let mut run = assemble(facts, done, &ids, started.header.clone());
-    let exit = observation.end(&mut run, exit);
-    let finished = Event::Finished { run: Box::new(run) };
-    views.event(&finished);
-    let peer = facts.peer.address.ip();
-    let parts = singles.into_iter().zip(&done.runs);
-    recording.record_parts(
-        peer,
-        parts.map(|(single, run)| {
-            let document = assemble_one(facts, run, single.header.clone());
-            (single, document, outcome_of(run))
-        }),
-    );
-    if let Event::Finished { run } = &finished {
-        let outcome = run_outcome(exit, is_cut_short(done));
-        if let Some(note) = recording.record(peer, started, run, outcome, Vec::new) {
-            views.note(&note);
-        }
-    }
-    views.finish()?;
-    Ok(exit)
-}
-
-/// The outcome of one of several transfers.
-fn outcome_of(run: &CampaignRun) -> RunOutcome {
-    let exit = if run.measured.is_result() {
-        Exit::Done
-    } else {
-        Exit::Failed
-    };
-    run_outcome(exit, run.measured.cut_short.is_some())
-}
-
-/// A part of a command's run, with an identity of its own. It was started with the whole, which is thus the last that is recorded of both;
-/// the time it began is in its document.
-fn part_of(started: &StartedRun) -> StartedRun {
-    StartedRun {
-        header: RunHeader {
-            id: new_run_id(),
-            ..started.header.clone()
-        },
-        started_ns: started.started_ns,
-    }
-}
-
-/// The cells as documents have them.
-fn named_cells(cells: &[ChosenCell], contents: &[FileContent]) -> Vec<TransferCell> {
-    let named = cells.iter().map(|cell| {
-        let (size_bytes, file): (Option<ByteCount>, Option<&str>) = match &contents[cell.content] {
-            FileContent::Generated(bytes) => (Some(*bytes), None),
-            FileContent::Local { name, bytes, .. } => (Some(*bytes), Some(name)),
-            FileContent::StandardInput { name } | FileContent::Remote { name } => {
-                (None, Some(name))
-            }
-        };
-        TransferCell {
-            via: cell.via.clone(),
-            size_bytes,
-            file: file.map(Into::into),
-        }
-    });
-    named.collect()
-}
-
-fn is_cut_short(done: &CampaignRuns) -> bool {
-    let is_last_cut = done
-        .runs
-        .last()
-        .is_some_and(|run| run.measured.cut_short.is_some() && !run.measured.is_result());
-    done.is_interrupted || done.lost.is_some() || is_last_cut
-}
-
-/// The exit code of the command.
-fn exit(done: &CampaignRuns) -> Exit {
-    if let Some(failure) = &done.lost {
-        return failure.exit;
-    }
-    let mut reasons = done
-        .runs
-        .iter()
-        .filter(|run| !run.measured.is_result())
-        .filter_map(|run| run.measured.cut_short.as_ref());
-    if reasons.any(|reason| matches!(reason, CutShort::Lost(_))) {
-        return Exit::Peer;
-    }
-    let has_failed = done.runs.iter().any(|run| !run.measured.is_result());
-    if has_failed || done.is_interrupted {
-        Exit::Failed
-    } else {
-        Exit::Done
     }
 }

@@ -2,7 +2,8 @@
 
 use super::args::FileArgs;
 use super::protocols::{is_over_tcp, protocols};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
+use crate::machine_checks;
 use caudal_core::plan::FileProtocol;
 
 /// The names that rbt knows.
@@ -54,13 +55,9 @@ pub(super) fn check_congestion(args: &FileArgs, offered: &[String]) -> Result<()
     let sends_here = !args.reverse && args.get.is_none();
     let of_tcp = protocols.into_iter().find(|one| is_over_tcp(*one));
     let asked = of_tcp.and_then(|protocol| congestion(args, protocol));
-    match asked {
-        Some(name) if sends_here && !offered.contains(&name) => Err(Failure::new(
-            Exit::NotPermitted,
-            format!("this kernel offers no congestion control {name:?}"),
-            format!("choose one of {}, or load its module", offered.join(", ")),
-        )),
-        _ => Ok(()),
+    match asked.filter(|_| sends_here) {
+        Some(name) => machine_checks::check_congestion(&name, offered),
+        None => Ok(()),
     }
 }
 
@@ -68,6 +65,7 @@ pub(super) fn check_congestion(args: &FileArgs, offered: &[String]) -> Result<()
 mod tests {
     use super::super::parsed::parsed;
     use super::*;
+    use crate::exit::Exit;
 
     fn named(line: &str) -> Vec<Option<String>> {
         let args = parsed(line);

@@ -4,18 +4,20 @@ use super::args::FileArgs;
 use super::plan::direction;
 use super::run_count::first_stage;
 use super::usage_checks::is_comparison;
-use crate::output::text;
-use crate::peer::CommandPeer;
+use crate::output::fold;
+use crate::peer::describe;
 use caudal_core::plan::Direction;
 use caudal_core::transfer::TransferCell;
+use caudal_measure::TestPeer;
+use caudal_views::text;
 
-/// The maximum number of names in a list.
+/// Maximum number of names in a list.
 const MAX_NAMES: usize = 6;
 
 /// The transfers in a line: what is transferred, with whom, how, and how often.
-pub(super) fn headline(peer: &CommandPeer, args: &FileArgs, cells: &[TransferCell]) -> String {
-    let line = line(&peer.describe(), args, cells);
-    text::fold(&line, 4)
+pub(super) fn headline(peer: &TestPeer, args: &FileArgs, cells: &[TransferCell]) -> String {
+    let line = line(&describe(peer), args, cells);
+    fold(&line, 4)
 }
 
 fn line(peer: &str, args: &FileArgs, cells: &[TransferCell]) -> String {

@@ -1,16 +1,17 @@
 //! Files of this machine that are sent.
 
 use super::args::FileArgs;
-use super::file_content::FileContent;
 use super::file_name::checked_name;
 use crate::exit::Failure;
 use caudal_core::units::ByteCount;
+use caudal_measure::FileContent;
 use std::fs::{self, File, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The maximum number of files sent from a directory.
+/// Maximum number of files sent from a directory.
 const MAX_FILES: usize = 100_000;
-/// The maximum depth of a directory's tree.
+/// Maximum depth of a directory's tree.
 const MAX_DEPTH: usize = 64;
 /// The name of standard input at the server.
 const STANDARD_INPUT: &str = "stdin";
@@ -105,7 +106,8 @@ fn local_file(path: &Path, name: String, meta: &Metadata) -> Result<FileContent,
     Ok(FileContent::Local {
         path: path.to_owned(),
         name,
-        bytes: ByteCount::new(meta.len()),
+        // A file without blocks may be one of those that the kernel makes as they are read, whose size it does not tell.
+        bytes: (meta.blocks() > 0).then(|| ByteCount::new(meta.len())),
     })
 }
 

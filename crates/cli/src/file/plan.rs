@@ -3,7 +3,6 @@
 use super::args::FileArgs;
 use super::cells::ChosenCell;
 use super::congestion::congestion;
-use super::file_content::FileContent;
 use super::usage_checks::is_comparison;
 use super::values::SourceArg;
 use crate::args::RateArg;
@@ -14,18 +13,14 @@ use caudal_core::plan::{
     Direction, FileIdentity, PlanError, Quantity, Rate, TransferContent, TransferPlan, TransferSink,
 };
 use caudal_core::units::ByteCount;
+use caudal_measure::{FileCell, FileContent};
 use std::time::Duration;
 
 /// The interval at which the progress is shown.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// The plan of a cell that transfers `content`, between ends that may be one machine.
-pub(super) fn transfer_plan(
-    args: &FileArgs,
-    cell: &ChosenCell,
-    content: TransferContent,
-    same_machine: bool,
-) -> TransferPlan {
+/// The plan of a cell that transfers `content`.
+fn transfer_plan(args: &FileArgs, cell: &ChosenCell, content: TransferContent) -> TransferPlan {
     TransferPlan {
         congestion: congestion(args, cell.via.protocol()),
         via: cell.via.clone(),
@@ -41,7 +36,7 @@ pub(super) fn transfer_plan(
         },
         dscp: args.dscp.map(Dscp::get),
         interval: INTERVAL,
-        same_machine,
+        same_machine: false,
         certificate: None,
     }
 }
@@ -68,11 +63,7 @@ pub(super) fn sink(args: &FileArgs) -> TransferSink {
 }
 
 /// The content as it is known before anything was read.
-pub(super) fn planned_content(
-    args: &FileArgs,
-    content: &FileContent,
-    seed: u64,
-) -> TransferContent {
+fn planned_content(args: &FileArgs, content: &FileContent, seed: u64) -> TransferContent {
     let file = |name: &str, bytes: Option<ByteCount>| {
         TransferContent::File(FileIdentity {
             name: name.to_owned(),
@@ -86,30 +77,35 @@ pub(super) fn planned_content(
             seed,
             from_file: args.source == SourceArg::File,
         },
-        FileContent::Local { name, bytes, .. } => file(name, Some(*bytes)),
+        FileContent::Local { name, bytes, .. } => file(name, *bytes),
         FileContent::StandardInput { name } | FileContent::Remote { name } => file(name, None),
     }
 }
 
-/// Checks the plan of each cell.
+/// The cells with the plan of each.
 ///
 /// # Errors
 /// Names the flag that is out of range.
-pub(super) fn check_cells(
+pub(super) fn planned_cells(
     args: &FileArgs,
-    cells: &[ChosenCell],
+    cells: Vec<ChosenCell>,
     contents: &[FileContent],
-) -> Result<(), Failure> {
+    seed: u64,
+) -> Result<Vec<FileCell>, Failure> {
+    let mut planned = Vec::new();
     for cell in cells {
         let Some(content) = contents.get(cell.content) else {
             continue;
         };
-        let content = planned_content(args, content, 0);
-        transfer_plan(args, cell, content, false)
-            .check()
-            .map_err(|error| out_of_range(&error))?;
+        let content = planned_content(args, content, seed);
+        let plan = transfer_plan(args, &cell, content);
+        plan.check().map_err(|error| out_of_range(&error))?;
+        planned.push(FileCell {
+            content: cell.content,
+            plan,
+        });
     }
-    Ok(())
+    Ok(planned)
 }
 
 /// The failure of a plan's check: what is a length elsewhere is the write size here.
@@ -132,7 +128,7 @@ mod tests {
     fn checked(line: &str) -> Result<(), Failure> {
         let args = parsed(line);
         let content = FileContent::Generated(ByteCount::new(1_000_000));
-        check_cells(&args, &cells(&args, 1), &[content])
+        planned_cells(&args, cells(&args, 1), &[content], 0).map(drop)
     }
 
     #[test]

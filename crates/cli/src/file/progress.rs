@@ -1,10 +1,10 @@
 //! The progress of the transfers on a terminal: a bar with the rate and the time that is left.
 
-use super::campaign::TransferPlace;
 use super::time_left::TimeLeft;
-use crate::output::text;
 use caudal_core::transfer::{TransferCell, TransferProgress};
 use caudal_core::units::{ByteCount, format_duration};
+use caudal_measure::TransferPlace;
+use caudal_views::text;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! A file that the server serves.
 
-use super::file_content::FileContent;
 use super::file_name::checked_name;
 use crate::exit::Failure;
+use caudal_measure::FileContent;
 
 /// The file with this name.
 ///

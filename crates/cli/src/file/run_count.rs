@@ -2,11 +2,10 @@
 
 use super::args::FileArgs;
 use caudal_core::transfer::TransferGoal;
-use caudal_stats::two_stage_runs;
 
 /// Maximum of `--repeat` and `--max-runs`.
 pub(super) const MAX_REPEAT: u32 = 10_000;
-/// The minimum number of runs of a pilot.
+/// Minimum number of runs of a pilot.
 pub(super) const MIN_PILOT: u32 = 5;
 /// The runs of a pilot unless a flag says otherwise.
 const PILOT: u32 = 30;
@@ -33,19 +32,6 @@ pub(super) const fn first_stage(args: &FileArgs) -> u32 {
     }
 }
 
-/// The runs of a cell in both stages, after these times of the first.
-///
-/// Where there is no second stage, or the times do not tell, it is those of the first.
-pub(super) fn both_stages(times_s: &[f64], goal: &TransferGoal) -> u32 {
-    let done = u32::try_from(times_s.len()).unwrap_or(u32::MAX);
-    let Some(max) = goal.max_runs else {
-        return done;
-    };
-    let runs = two_stage_runs(times_s, goal.error, goal.confidence);
-    let runs = runs.map_or(done, |runs| u32::try_from(runs).unwrap_or(u32::MAX));
-    runs.min(max).max(done)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::parsed::parsed;
@@ -61,15 +47,5 @@ mod tests {
         assert_eq!(stage("--until 5% --max-runs 10"), 10);
         assert_eq!(goal(&parsed("--repeat 30")).pilot_runs, None);
         assert_eq!(goal(&parsed("--until 5%")).error, 0.05);
-    }
-
-    #[test]
-    fn the_second_stage_follows_from_the_spread_of_the_first() {
-        let goal = goal(&parsed("--until 5% --repeat 6 --max-runs 40"));
-        assert_eq!(both_stages(&[10.0; 6], &goal), 6);
-        // 53 without a maximum: the vector of `two_stage_runs`.
-        assert_eq!(both_stages(&[10.0, 12.0, 9.0, 11.0, 8.0, 10.0], &goal), 40);
-        assert_eq!(both_stages(&[10.0, 10.5, 9.5, 10.5, 9.5, 10.0], &goal), 6);
-        assert_eq!(both_stages(&[], &goal), 0);
     }
 }

@@ -6,14 +6,14 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-/// The maximum length of a request's header, bytes.
+/// Maximum length of a request's header, bytes.
 const MAX_REQUEST_BYTES: usize = 8 << 10;
 /// The time a connection may take in all.
 const CONNECTION_TIME: Duration = Duration::from_secs(3);
 /// The time in which what a client still sends is read and dropped: closing at once would reset the connection, and the client
 /// could lose its answer.
 const TRAILING_TIME: Duration = Duration::from_millis(500);
-/// The maximum length of what is read and dropped, bytes.
+/// Maximum length of what is read and dropped, bytes.
 const MAX_TRAILING_BYTES: usize = 1 << 20;
 
 /// The step of a connection.

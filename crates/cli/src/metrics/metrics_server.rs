@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The maximum number of connections; the oldest gives way to a new one.
+/// Maximum number of connections; the oldest gives way to a new one.
 const MAX_CONNECTIONS: usize = 64;
-/// The maximum number of connections accepted in one round.
+/// Maximum number of connections accepted in one round.
 const MAX_PER_ROUND: usize = 16;
 /// The interval at which it is looked whether the server is being stopped.
 const STOP_WAIT: Duration = Duration::from_millis(100);

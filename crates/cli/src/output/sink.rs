@@ -1,7 +1,10 @@
 //! The sinks of output: a file or standard output, with every failed write recorded.
 
+use super::width::{line_width, terminal_lines};
 use crate::exit::{Exit, Failure, Notice};
 use caudal_core::text::printable;
+use caudal_views::sink::TextSink;
+use caudal_views::width::LineWidth;
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -124,6 +127,24 @@ impl Sink {
             }
         }
         self.failed.take().map_or(Ok(()), Err)
+    }
+}
+
+impl TextSink for Sink {
+    fn is_terminal(&self) -> bool {
+        Self::is_terminal(self)
+    }
+
+    fn line_width(&self) -> LineWidth {
+        line_width()
+    }
+
+    fn terminal_lines(&self) -> usize {
+        terminal_lines()
+    }
+
+    fn write_with_controls(&mut self, text: &str) {
+        Self::write_with_controls(self, text);
     }
 }
 

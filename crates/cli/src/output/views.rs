@@ -1,31 +1,22 @@
 //! The views of a command: text for people, and beside it JSON, JSON lines or CSV where asked for.
 
-use super::capture::{capture_lines, incomplete_capture_lines};
-use super::closing::{ClosingLine, closing_lines};
-use super::csv::CsvRows;
-use super::interval_table::Detail;
-use super::json_lines::JsonLines;
-use super::path::{self, PathProgress};
-use super::progress::Progress;
-use super::quality::{self, QualityProgress};
-use super::round_trips;
-use super::run_table::{RunGoal, RunResults, RunTable};
-use super::search_table;
 use super::sink::{self, Sink, Sinks};
-use super::table::IntervalTable;
-use super::text_form::TextForm;
-use super::transfers;
 use crate::args::OutputArgs;
 use crate::exit::Failure;
 use caudal_core::event::{Event, View};
-use caudal_core::interval::IntervalRow;
-use caudal_core::plan::{Plan, PlanKind};
-use caudal_core::run::Run;
+use caudal_measure::{DirectionGoodputs, Observer};
+use caudal_views::csv::CsvRows;
+use caudal_views::interval_table::Detail;
+use caudal_views::json_lines::JsonLines;
+use caudal_views::run_table::{RunGoal, RunResults, RunTable};
+use caudal_views::text_form::TextForm;
+use caudal_views::text_view::TextView;
+use caudal_views::width::LineWidth;
 
 /// The views of a command.
 #[derive(Debug)]
 pub struct Views {
-    text: TextView,
+    text: TextView<Sink>,
     data: Option<DataView>,
     /// `true` when the data goes to a file, so that text beside it may go unread.
     data_in_file: bool,
@@ -46,6 +37,7 @@ impl Views {
                 Detail::Usual
             },
             size_columns,
+            width: LineWidth::UNLIMITED,
         };
         let data = if output.json {
             Some(DataView::Json {
@@ -73,6 +65,7 @@ impl Views {
             quiet: true,
             detail: Detail::Usual,
             size_columns: false,
+            width: LineWidth::UNLIMITED,
         };
         Self {
             text: TextView::new(Sink::nowhere(), form),
@@ -91,13 +84,6 @@ impl Views {
     /// Shows a row for each of several runs from now on, instead of their intervals; beside them where every detail is shown.
     pub fn begin_runs(&mut self, goal: RunGoal, confidence: f64) {
         self.text.runs = Some(RunTable::new(goal, confidence));
-    }
-
-    /// Shows the row of a run that has ended.
-    pub fn run_ended(&mut self, number: u32, results: &[RunResults]) {
-        if let Some(runs) = self.text.runs.as_mut().filter(|_| !self.text.form.quiet) {
-            runs.row(&mut self.text.sink, number, results);
-        }
     }
 
     /// `true` when nobody reads the result any more.
@@ -137,6 +123,31 @@ impl View for Views {
     }
 }
 
+impl Observer for Views {
+    fn is_unread(&self) -> bool {
+        Self::is_unread(self)
+    }
+
+    fn run_ended(&mut self, number: u32, goodputs: &[DirectionGoodputs]) {
+        let is_quiet = self.text.form.quiet;
+        let Some(runs) = self.text.runs.as_mut().filter(|_| !is_quiet) else {
+            return;
+        };
+        let results: Vec<RunResults> = goodputs
+            .iter()
+            .map(|goodputs| RunResults {
+                direction: goodputs.direction,
+                goodputs_bps: goodputs.goodputs_bps.clone(),
+            })
+            .collect();
+        runs.row(&mut self.text.sink, number, &results);
+    }
+
+    fn abandoned(&mut self) {
+        self.abandon();
+    }
+}
+
 /// The data beside the text.
 #[derive(Debug)]
 enum DataView {
@@ -148,9 +159,9 @@ enum DataView {
         result: Option<String>,
     },
     /// Every event.
-    Lines(JsonLines),
+    Lines(JsonLines<Sink>),
     /// Comma-separated values.
-    Csv(CsvRows),
+    Csv(CsvRows<Sink>),
 }
 
 impl DataView {
@@ -187,165 +198,6 @@ impl View for DataView {
             (Self::Json { .. }, _) => {}
             (Self::Lines(lines), event) => lines.event(event),
             (Self::Csv(rows), event) => rows.event(event),
-        }
-    }
-}
-
-/// Text for people: a headline, the table as it grows, and the closing block.
-#[derive(Debug)]
-struct TextView {
-    sink: Sink,
-    form: TextForm,
-    table: Option<IntervalTable>,
-    progress: Option<Progress>,
-    quality: Option<QualityProgress>,
-    path: Option<PathProgress>,
-    /// The table of several runs, where there are several.
-    runs: Option<RunTable>,
-    has_search_header: bool,
-    has_live_header: bool,
-    /// The closing block, once it was shown.
-    result: String,
-}
-
-impl TextView {
-    const fn new(sink: Sink, form: TextForm) -> Self {
-        Self {
-            sink,
-            form,
-            table: None,
-            progress: None,
-            quality: None,
-            path: None,
-            runs: None,
-            has_search_header: false,
-            has_live_header: false,
-            result: String::new(),
-        }
-    }
-
-    /// `true` when each of several runs is one row.
-    fn shows_runs_only(&self) -> bool {
-        self.runs.is_some() && self.form.detail == Detail::Usual
-    }
-
-    fn end_rewriting(&mut self) {
-        if let Some(mut table) = self.table.take() {
-            table.end(&mut self.sink);
-        }
-        if let Some(progress) = self.progress.take() {
-            progress.end(&mut self.sink);
-        }
-        if let Some(mut quality) = self.quality.take() {
-            quality.end(&mut self.sink);
-        }
-        if let Some(mut path) = self.path.take() {
-            path.end(&mut self.sink);
-        }
-        if let Some(runs) = &mut self.runs {
-            runs.end(&mut self.sink);
-        }
-    }
-
-    fn interval(&mut self, row: &IntervalRow) {
-        if let Some(table) = &mut self.table {
-            table.row(&mut self.sink, row);
-        } else if let Some(runs) = &mut self.runs {
-            runs.live(&mut self.sink, row);
-        }
-    }
-
-    fn finished(&mut self, run: &Run) {
-        self.end_rewriting();
-        let text =
-            |lines: Vec<String>| -> Vec<_> { lines.into_iter().map(ClosingLine::Text).collect() };
-        let mut lines: Vec<ClosingLine> = match run.kind() {
-            _ if run.search.is_some() => text(search_table::closing_lines(run)),
-            Some(PlanKind::Quality) => text(quality::result_lines(run, self.form)),
-            Some(PlanKind::Rtt) => text(round_trips::result_lines(run, self.form)),
-            Some(PlanKind::File) => transfers::result_lines(run, self.form),
-            Some(PlanKind::Path) => path::result_lines(run, self.form),
-            _ => closing_lines(run, self.form),
-        };
-        lines.extend(text(if self.form.quiet {
-            incomplete_capture_lines(run)
-        } else {
-            capture_lines(run, self.form.detail)
-        }));
-        for line in &lines {
-            match line {
-                ClosingLine::Headline(headline) if self.sink.is_terminal() => {
-                    self.sink
-                        .write_with_controls(&format!("{}\n", headline.with_emphasis()));
-                }
-                ClosingLine::Emphasized(line) if self.sink.is_terminal() => {
-                    self.sink
-                        .write_with_controls(&format!("{}\n", line.with_emphasis()));
-                }
-                line => self.sink.line(&line.text()),
-            }
-        }
-        let texts: Vec<String> = lines.iter().map(ClosingLine::text).collect();
-        self.result = texts.join("\n");
-    }
-}
-
-impl View for TextView {
-    fn event(&mut self, event: &Event) {
-        if let Event::Finished { run } = event {
-            self.finished(run);
-            return;
-        }
-        if self.form.quiet {
-            return;
-        }
-        match event {
-            Event::Agreed(agreement) => {
-                self.end_rewriting();
-                if agreement.plan.kind == Some(PlanKind::Quality) {
-                    self.quality = Some(QualityProgress::new(&self.sink, &agreement.plan));
-                    return;
-                }
-                match Plan::try_from(&agreement.plan) {
-                    Ok(Plan::Echo(plan)) if plan.sizes.len() > 1 && self.sink.is_terminal() => {
-                        self.progress = Some(Progress::new(&plan));
-                    }
-                    Ok(plan) if plan.bulk().is_some() && !self.shows_runs_only() => {
-                        self.table = Some(IntervalTable::new(&self.sink, &plan, self.form.detail));
-                    }
-                    _ => {}
-                }
-            }
-            Event::Interval { flows, .. } => self.interval(&IntervalRow {
-                flows: flows.clone(),
-            }),
-            Event::Quality { interval } => {
-                if let Some(quality) = &mut self.quality {
-                    quality.interval(&mut self.sink, interval);
-                }
-            }
-            Event::PathRound { round } => {
-                let path = self.path.get_or_insert_default();
-                path.round(&mut self.sink, round);
-            }
-            Event::RoundTrips(interval) => {
-                if !std::mem::replace(&mut self.has_live_header, true) {
-                    self.sink.line(&round_trips::live_header());
-                }
-                self.sink.line(&round_trips::live_row(interval));
-            }
-            Event::Size(progress) => {
-                if let Some(bar) = &mut self.progress {
-                    bar.advance(&mut self.sink, progress);
-                }
-            }
-            Event::Trial { trial } => {
-                if !std::mem::replace(&mut self.has_search_header, true) {
-                    self.sink.line(&search_table::header());
-                }
-                self.sink.line(&search_table::row(trial));
-            }
-            _ => {}
         }
     }
 }

@@ -9,6 +9,10 @@ use std::time::Duration;
 /// The shortest and the longest time of probing.
 const TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3600));
 
+/// The usual time of probing, and the same where both ends measure, which takes another minute.
+const USUAL_TIME: Duration = Duration::from_secs(55);
+const TIME_BESIDE_ENDS: Duration = Duration::from_secs(25);
+
 /// The shortest and the longest run of TCP.
 const RUN_TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
 
@@ -37,25 +41,26 @@ pub struct NetworkPathArgs {
     /// The local address to send from
     #[arg(short = 'B', long, value_name = "ADDRESS", help_heading = "Peer")]
     pub bind: Option<IpAddr>,
-    /// The time after which probing ends if the accuracy is not reached before; three times as long where hops limit their answers
-    #[arg(short, long, value_name = "TIME", default_value = "60s", value_parser = time, help_heading = "Test", allow_hyphen_values = true)]
-    pub time: Duration,
+    /// The time after which probing ends if the accuracy is not reached before; more helps where hops limit their answers [default: 55s, 25s
+    /// where both ends measure]
+    #[arg(short, long, value_name = "TIME", value_parser = time, help_heading = "Test", allow_hyphen_values = true)]
+    pub time: Option<Duration>,
     /// Half the width of a capacity's interval, as a part of the capacity, at which no more is probed
     #[arg(long, value_name = "P", default_value = "5%", value_parser = accuracy, help_heading = "Test", allow_hyphen_values = true)]
     pub accuracy: f64,
-    /// The packets sent right before a probe that looks for shapers: together they should hold more than a shaper's bucket
+    /// Packets sent right before a probe that looks for shapers; together they should exceed a shaper's bucket
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Test", allow_negative_numbers = true)]
     pub primers: u32,
     /// Measure between both ends too, with `caudal serve` at the host: capacity and available bandwidth each way, delay variation, duplex mode
     #[arg(long, help_heading = "Both ends")]
     pub peer: bool,
-    /// Tell the duplex mode of the links, between both ends where `caudal serve` runs at the host; hops are found, and not measured
+    /// Find the duplex mode of the links only, between both ends where `caudal serve` runs at the host; hops are found, and not measured
     #[arg(long, help_heading = "Both ends")]
     pub duplex: bool,
     /// Between both ends, do not measure the available bandwidth
     #[arg(long, help_heading = "Both ends")]
     pub no_available: bool,
-    /// Between both ends, do not tell the duplex mode
+    /// Between both ends, do not look for the duplex mode
     #[arg(long, conflicts_with = "duplex", help_heading = "Both ends")]
     pub no_duplex: bool,
     /// Run the TCP throughput test of RFC 6349 between both ends as well: windows of 25 to 125 % of the bandwidth-delay product with one flow and
@@ -95,6 +100,9 @@ pub struct NetworkPathArgs {
     /// Do not trace other flows to count routes
     #[arg(long, help_heading = "Test")]
     pub no_routes: bool,
+    /// Try flows of this many source ports, over TCP and UDP, and name those that get no answer; TCP takes any host, UDP `caudal serve` at --port
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=256), help_heading = "Test", allow_negative_numbers = true)]
+    pub flows: Option<u32>,
     /// Do not measure the path MTU; that of the local interface is taken
     #[arg(long, help_heading = "Test")]
     pub no_mtu: bool,
@@ -110,6 +118,16 @@ impl NetworkPathArgs {
     /// `true` where a server at the host takes part.
     pub(super) const fn measures_both_ends(&self) -> bool {
         self.needs_peer() || self.duplex
+    }
+
+    /// The time after which this end's probing ends.
+    pub(super) fn time_of_probing(&self) -> Duration {
+        let usual = if self.measures_both_ends() {
+            TIME_BESIDE_ENDS
+        } else {
+            USUAL_TIME
+        };
+        self.time.unwrap_or(usual)
     }
 
     /// `true` where nothing is to be measured without a server at the host.

@@ -2,9 +2,8 @@
 
 mod args;
 mod command;
-mod ends;
-mod names;
-mod observer;
+mod link_local;
+mod request;
 mod target;
 
 pub use args::NetworkPathArgs;

@@ -1,6 +1,7 @@
 //! The host at the end of a path.
 
 use super::args::NetworkPathArgs;
+use super::link_local::{is_own, route_by, scope_of, with_plain_zone};
 use crate::exit::{Exit, Failure};
 use caudal_engine::{AddressFamily, LocalBinding, Target};
 use caudal_sys::interface::{Interface, Route, route_from};
@@ -10,6 +11,8 @@ use std::net::IpAddr;
 #[derive(Debug)]
 pub(super) struct ResolvedTarget {
     pub(super) address: IpAddr,
+    /// The index of the interface of a link-local address; 0 for any other.
+    pub(super) scope: u32,
     pub(super) route: Route,
     /// The MTU of the interface, bytes.
     pub(super) mtu: u32,
@@ -27,7 +30,7 @@ pub(super) fn resolve(args: &NetworkPathArgs) -> Result<ResolvedTarget, Failure>
         ));
     }
     let target = Target {
-        host: args.host.host.clone(),
+        host: with_plain_zone(&args.host.host),
         port: caudal_probe::prober::PROBE_PORT,
         family: match (args.ipv4, args.ipv6) {
             (true, _) => Some(AddressFamily::V4),
@@ -49,11 +52,20 @@ pub(super) fn resolve(args: &NetworkPathArgs) -> Result<ResolvedTarget, Failure>
         ));
     };
     // The first to which there is a route: a host with an IPv6 address may be reached over IPv4 only.
-    let routed = addresses.iter().find_map(|address| {
+    let mut routed = None;
+    for address in &addresses {
+        let scope = scope_of(address)?;
         let address = address.ip().to_canonical();
-        Some((address, route_from(args.bind, address)?))
-    });
-    let Some((address, route)) = routed else {
+        let route = match scope {
+            0 => route_from(args.bind, address),
+            scope => route_by(scope, args.bind),
+        };
+        if let Some(route) = route {
+            routed = Some((address, scope, route));
+            break;
+        }
+    }
+    let Some((address, scope, route)) = routed else {
         return Err(Failure::new(
             Exit::Peer,
             format!("there is no route to {}", first.ip()),
@@ -61,7 +73,7 @@ pub(super) fn resolve(args: &NetworkPathArgs) -> Result<ResolvedTarget, Failure>
         ));
     };
     let interface = Interface::by_name(&route.interface);
-    if interface.as_ref().is_some_and(|one| one.is_loopback) {
+    if is_own(address) || interface.as_ref().is_some_and(|one| one.is_loopback) {
         return Err(Failure::usage(
             format!("{address} is this machine: there is no link to measure"),
             "name a host on the network",
@@ -70,6 +82,7 @@ pub(super) fn resolve(args: &NetworkPathArgs) -> Result<ResolvedTarget, Failure>
     let mtu = interface.map_or(1500, |one| one.mtu);
     Ok(ResolvedTarget {
         address,
+        scope,
         route,
         mtu,
     })

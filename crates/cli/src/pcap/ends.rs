@@ -8,11 +8,11 @@ use super::pieces::{PieceReader, ReadingEnd};
 use super::source::CaptureSource;
 use super::write::write_text_and_data;
 use crate::exit::{Exit, Failure};
-use crate::output::findings::{FindingsShown, findings_lines};
 use caudal_capture::{
     AnalysisOptions, CaptureAnalysis, CaptureFilter, CaptureSummary, CapturedFlow,
     CapturedTransport, EndsError, EndsRecorder, Finding, compare_ends,
 };
+use caudal_views::findings::{FindingsShown, findings_lines};
 
 /// Compares the captures of two ends and writes what they tell together.
 ///

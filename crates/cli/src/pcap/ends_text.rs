@@ -1,11 +1,11 @@
 //! What two captures of one flow tell together, for people.
 
 use super::tcp_text::rtt_text;
-use crate::output::text::{indented, percent, time_us};
 use caudal_capture::{
     ClockBetweenEnds, EndsComparison, EndsDirection, MiddleChange, MiddleChangeKind,
 };
 use caudal_core::quantity::{short, size};
+use caudal_views::text::{indented, percent, time_us};
 
 /// The lines of a comparison of the captures with these names.
 pub(super) fn ends_lines(comparison: &EndsComparison, sender: &str, receiver: &str) -> Vec<String> {

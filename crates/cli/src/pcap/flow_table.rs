@@ -1,9 +1,9 @@
 //! The table of flows.
 
-use crate::output::text::{WIDTH, truncated};
 use caudal_capture::{CaptureSummary, CapturedFlow};
 use caudal_core::quantity::{Unit, rate, short, size};
 use caudal_core::units::BitRate;
+use caudal_views::text::{WIDTH, truncated};
 
 /// The columns of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use super::choice::ChosenFlow;
 use super::tcp_text::{rtt_text, tcp_lines, tcp_rows};
 use super::way_table::WayTable;
-use crate::output::findings::{FindingsShown, findings_lines};
-use crate::output::text::{indented, time_us};
 use caudal_capture::{
     CaptureSummary, CapturedDirection, CapturedFlow, FlowRoles, ResponseTimes, UdpAnalysis,
 };
 use caudal_core::quantity::{Unit, rate, short, size};
+use caudal_views::findings::{FindingsShown, findings_lines};
+use caudal_views::text::{indented, time_us};
 
 /// Sizes of requests and responses shown.
 const MAX_SIZES: usize = 20;

@@ -2,9 +2,9 @@
 
 use super::choice::ChosenFlow;
 use super::flow_text::title;
-use crate::output::text::{WIDTH, indented, truncated};
 use caudal_capture::{FrameDirection, Ladder, LadderStep};
 use caudal_core::quantity::short;
+use caudal_views::text::{WIDTH, indented, truncated};
 
 /// The columns in front of the left line: number and time.
 const MARGIN: usize = 21;

@@ -20,5 +20,5 @@ mod write;
 
 pub use args::PcapArgs;
 pub use command::pcap;
-pub use csv::COLUMNS;
+pub use csv::CSV_COLUMNS;
 pub use document::{ENDS_SCHEMA, schemas};

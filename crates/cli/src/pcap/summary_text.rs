@@ -2,11 +2,11 @@
 
 use super::args::PcapOutputArgs;
 use super::flow_table::{FlowColumns, flow_table};
-use crate::output::findings::{FindingsShown, findings_lines};
-use crate::output::text::indented;
 use caudal_capture::{CaptureFile, CaptureSummary, CaptureTotals};
 use caudal_core::date::rfc3339;
 use caudal_core::quantity::{Unit, short, size};
+use caudal_views::findings::{FindingsShown, findings_lines};
+use caudal_views::text::indented;
 
 /// Flows shown in the summary.
 const MAX_FLOWS: usize = 10;
@@ -43,7 +43,10 @@ fn head(summary: &CaptureSummary) -> Vec<String> {
         "{}, {} in {}, {flows}",
         Unit::Frames.show(totals.frames as f64),
         size(totals.bytes),
-        Unit::Seconds.show(totals.duration_s)
+        match totals.first_s {
+            None if totals.frames > 0 => "an unknown time".to_owned(),
+            _ => Unit::Seconds.show(totals.duration_s),
+        }
     )];
     for file in summary.files.iter().take(MAX_FILES) {
         lines.extend(indented(&file_line(file), "", "    "));
@@ -109,6 +112,12 @@ fn left_out(totals: &CaptureTotals) -> Vec<String> {
             Unit::Frames.show(totals.cut_off_frames as f64),
             size(totals.captured_bytes),
             size(totals.bytes)
+        ));
+    }
+    if totals.captured_twice_frames > 0 {
+        lines.push(format!(
+            "{} captured twice, which no number here counts",
+            Unit::Frames.show(totals.captured_twice_frames as f64)
         ));
     }
     lines.push(match totals.dropped_frames {

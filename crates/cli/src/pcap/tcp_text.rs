@@ -1,13 +1,13 @@
 //! A TCP connection for people.
 
 use super::way_table::WayTable;
-use crate::output::text::{indented, percent, time_us};
 use caudal_capture::{
     CapturePoint, CapturedRtt, HandshakeKind, Offload, SegmentSizeSource, TcpAnalysis,
     TcpDirectionAnalysis, TcpEndingKind, TcpOffer,
 };
 use caudal_core::quantity::{Unit, rate, short, size};
 use caudal_core::units::ByteCount;
+use caudal_views::text::{indented, percent, time_us};
 
 /// Opening, ending and place of capture.
 pub(super) fn tcp_lines(tcp: &TcpAnalysis) -> Vec<String> {
@@ -33,7 +33,7 @@ pub(super) fn tcp_lines(tcp: &TcpAnalysis) -> Vec<String> {
     for (name, side) in sides {
         if let (Some(offload), Some(reason)) = (side.offload, &side.offload_reason) {
             let who = match offload {
-                Offload::CannotTell => "what joined them cannot be told: ",
+                Offload::CannotTell => "cannot tell what joined them: ",
                 Offload::SenderSegmentation | Offload::ReceiverCoalescing => "",
             };
             texts.push(format!(
@@ -53,6 +53,7 @@ fn handshake(tcp: &TcpAnalysis) -> String {
         HandshakeKind::Complete => "handshake complete",
         HandshakeKind::Simultaneous => "both ends opened at once",
         HandshakeKind::NoAnswer => "nothing answered the SYN",
+        HandshakeKind::AnswerNotCaptured => "the answer to the SYN was not captured",
         HandshakeKind::Refused => "a RST answered the SYN",
         HandshakeKind::NotCompleted => "the SYN-ACK was not acknowledged",
         HandshakeKind::SynNotCaptured => "the SYN was not captured",
@@ -130,6 +131,9 @@ fn ending(tcp: &TcpAnalysis) -> String {
         TcpEndingKind::Closed => "closed by both ends".to_owned(),
         TcpEndingKind::Closing => "closed by both ends, not all acknowledged".to_owned(),
         TcpEndingKind::HalfClosed => "closed by one end alone".to_owned(),
+        TcpEndingKind::CannotTell => {
+            "closed by one end; of the other nothing was captured".to_owned()
+        }
         TcpEndingKind::ResetAfterClose => format!("closed by both ends, then reset{by}"),
         TcpEndingKind::Reset => format!("reset{by}"),
         TcpEndingKind::Open => "open when the capture ended".to_owned(),

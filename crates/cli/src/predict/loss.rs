@@ -12,7 +12,7 @@ use caudal_predict::loss::{LossParameters, predict_loss};
 use clap::Args;
 use std::time::Duration;
 
-/// The minimum that Linux adds to the round-trip time for its retransmission timeout: TCP_RTO_MIN in include/net/tcp.h.
+/// Minimum that Linux adds to the round-trip time for its retransmission timeout: TCP_RTO_MIN in include/net/tcp.h.
 const MIN_RTO_MARGIN: Duration = Duration::from_millis(200);
 
 /// `caudal predict loss`

@@ -7,7 +7,7 @@ use caudal_plot::Scale;
 const TABLE_POINTS: usize = 13;
 /// The points of a range without a count, in a figure.
 const FIGURE_POINTS: usize = 121;
-/// The maximum number of points of a sweep.
+/// Maximum number of points of a sweep.
 const MAX_POINTS: usize = 10_000;
 
 /// The output that the points of a range are for.

@@ -4,7 +4,8 @@ use crate::args::tag_name;
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
 use crate::recording::short;
-use caudal_report::import::{ImportError, ImportedRun, MAX_LOG_BYTES, read};
+use caudal_import::{ImportError, ImportedRun, MAX_LOG_BYTES, read};
+use caudal_report::stored_import;
 use caudal_store::{Store, StoreError};
 use clap::Args;
 use std::fs::File;
@@ -88,7 +89,7 @@ fn record(
     out: &mut Sink,
 ) -> Result<(), Failure> {
     let description = run.description.clone();
-    let stored = run.into_stored(modified_ns);
+    let stored = stored_import(run, modified_ns);
     let word = match store.record(&stored) {
         Ok(()) => "saved",
         Err(StoreError::Exists { .. }) => "already saved",

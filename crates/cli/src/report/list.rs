@@ -3,12 +3,12 @@
 use super::answer::AnswerArgs;
 use super::unknown_name::tags_there_are;
 use crate::exit::Failure;
-use crate::output::text::{self, WIDTH};
 use crate::recording::short;
 use caudal_core::date::{parse_utc, rfc3339};
 use caudal_core::units::parse_duration;
 use caudal_report::entries_as_csv;
 use caudal_store::{Filter, RunKind, Store, StoreEntry};
+use caudal_views::text::{self, WIDTH};
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
@@ -113,7 +113,7 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
 
 /// The kinds of runs, and studies.
 fn kinds() -> impl Iterator<Item = &'static str> {
-    RunKind::ALL.into_iter().map(RunKind::name).chain(["study"])
+    RunKind::all().map(RunKind::name).chain(["study"])
 }
 
 pub(super) fn lines(entries: &[StoreEntry], more: bool) -> Vec<String> {
@@ -155,7 +155,13 @@ pub(super) fn result(entry: &StoreEntry) -> String {
         ));
     }
     let headline = &entry.headline;
-    parts.extend(headline.goodput_bps.map(text::bits));
+    match headline.up_bps.zip(headline.down_bps) {
+        // The sum of both is the rate of no link.
+        Some((up, down)) if headline.goodput_bps.is_some() => {
+            parts.push(format!("up {}, down {}", text::bits(up), text::bits(down)));
+        }
+        _ => parts.extend(headline.goodput_bps.map(text::bits)),
+    }
     if let Some(loss) = headline.loss.filter(|loss| *loss > 0.0) {
         parts.push(format!("{} lost", text::percent(loss)));
     }
@@ -231,7 +237,7 @@ mod tests {
                 goodput_bps: Some(123.4e6),
                 loss: Some(0.0123),
                 rtt_us: Some(1.0),
-                retransmits: None,
+                ..Headline::default()
             },
             trials: None,
             tags: vec!["golden".into(), "say \"x\"".into()],
@@ -266,6 +272,17 @@ mod tests {
             assert!(line.chars().count() <= WIDTH, "{line}");
             assert!(!line.ends_with(' '), "{line:?}");
         }
+        let both = StoreEntry {
+            headline: Headline {
+                up_bps: Some(23.4e6),
+                down_bps: Some(100e6),
+                loss: None,
+                ..entry().headline
+            },
+            outcome: "done".into(),
+            ..entry()
+        };
+        assert_eq!(result(&both), "up 23.40 Mbit/s, down 100 Mbit/s");
         let shown = line(&entry());
         assert!(
             shown.starts_with("1a2b3c4d  2026-11-21 21:10  find-rate  123.4 Mbit/s, 1.230 % lost"),

@@ -2,8 +2,9 @@
 
 use super::answer::AnswerArgs;
 use crate::exit::Failure;
-use crate::output::text;
+use crate::output::fold;
 use caudal_store::{Store, StoreError};
+use caudal_views::text;
 use serde_json::json;
 use std::path::Path;
 
@@ -25,7 +26,7 @@ pub(super) fn path(at: &Path, args: &PathArgs) -> Result<(), Failure> {
     let mut lines = vec![at.display().to_string()];
     lines.push(match &amounts {
         None => "nothing has been recorded there yet".to_owned(),
-        Some(amounts) => text::fold(
+        Some(amounts) => fold(
             &format!(
                 "{}: {} outside studies, {} with {}, {}; schema version {}",
                 text::bytes(amounts.bytes),

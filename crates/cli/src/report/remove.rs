@@ -3,9 +3,10 @@
 use super::answer::AnswerArgs;
 use super::list::{self, Since};
 use crate::exit::Failure;
-use crate::output::text;
+use crate::output::fold;
 use crate::recording::short;
 use caudal_store::{Filter, RemovedAmount, Store, StoreEntry};
+use caudal_views::text;
 
 /// `caudal report rm`
 #[derive(Debug, Clone, clap::Args)]
@@ -40,7 +41,7 @@ pub(super) fn remove(store: &mut Store, args: &RemoveArgs) -> Result<(), Failure
     let ids = ids?;
     let line = removed(store, &ids)?;
     let shown: Vec<&str> = ids.iter().map(|id| short(id)).collect();
-    let line = text::fold(&format!("{line}: {}", shown.join(", ")), 4);
+    let line = fold(&format!("{line}: {}", shown.join(", ")), 4);
     AnswerArgs::default().print(&[line], None)
 }
 
@@ -74,7 +75,7 @@ pub(super) fn prune(store: &mut Store, args: &PruneArgs) -> Result<(), Failure> 
     if args.yes {
         let ids: Vec<String> = entries.into_iter().map(|entry| entry.id).collect();
         let line = removed(store, &ids)?;
-        return AnswerArgs::default().print(&[text::fold(&line, 4)], None);
+        return AnswerArgs::default().print(&[fold(&line, 4)], None);
     }
     let mut lines = list::lines(&entries, false);
     let studies = entries.iter().filter(|entry| entry.kind == "study").count() as u64;

@@ -10,7 +10,7 @@ use caudal_sys::signal::Interrupt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The maximum time between two checks for an interrupt.
+/// Maximum time between two checks for an interrupt.
 const MAX_SLEEP: Duration = Duration::from_millis(50);
 
 /// `caudal report replay`

@@ -4,26 +4,19 @@ use super::answer::AnswerArgs;
 use super::list;
 use super::unknown_name::{list_tagged, unknown_id};
 use crate::exit::Failure;
-use crate::output::capture::capture_lines;
-use crate::output::closing::{self, ClosingLine};
-use crate::output::interval_table::Detail;
-use crate::output::path;
-use crate::output::quality;
-use crate::output::round_trips;
-use crate::output::search_table;
-use crate::output::text;
-use crate::output::text_form::TextForm;
-use crate::output::transfers;
+use crate::output::{fold, line_width};
 use crate::recording::short;
 use caudal_core::date::rfc3339;
 use caudal_core::host::Host;
-use caudal_core::plan::PlanKind;
-use caudal_core::run::{Environment, FlowReport, MachineLoad, Run};
+use caudal_core::run::{Environment, MachineLoad, Run};
 use caudal_core::text::ExternalText;
 use caudal_experiment::Trial;
 use caudal_report::export::ExportError;
 use caudal_report::{RunDocument, campaign_cases, conclusion_sentences, verdict_sentences};
 use caudal_store::{Filter, Store, StoreEntry, StoredItem, StoredRun, StoredStudy};
+use caudal_views::list::kind_view;
+use caudal_views::search_table;
+use caudal_views::text;
 use serde_json::{Value, json};
 
 /// Maximum number of rows for a study's cases and a run's flows; JSON has them all.
@@ -91,7 +84,7 @@ fn tag_list(tags: &[ExternalText]) -> String {
 /// A run or a trial, with its result and its machines.
 fn run_lines(run: &StoredRun, document: &RunDocument, tags: &[ExternalText]) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut push = |text: String| lines.push(text::fold(&text, 4));
+    let mut push = |text: String| lines.push(fold(&text, 4));
     let title = run
         .title
         .as_ref()
@@ -139,57 +132,12 @@ fn run_lines(run: &StoredRun, document: &RunDocument, tags: &[ExternalText]) -> 
 
 /// The result of a run as its command closed with it, its flows and its warnings.
 fn result_lines(run: &Run) -> Vec<String> {
-    let form = |detail| TextForm {
-        quiet: false,
-        detail,
-        size_columns: false,
-    };
-    let mut lines: Vec<String> = match run.kind() {
-        _ if run.search.is_some() => return search_table::closing_lines(run),
-        Some(PlanKind::Quality) => return quality::result_lines(run, form(Detail::Every)),
-        Some(PlanKind::Rtt) => return round_trips::result_lines(run, form(Detail::Usual)),
-        Some(PlanKind::File) => {
-            let lines = transfers::result_lines(run, form(Detail::Every));
-            return lines.iter().map(ClosingLine::text).collect();
-        }
-        Some(PlanKind::Path) => {
-            let lines = path::result_lines(run, form(Detail::Every));
-            return lines.iter().map(ClosingLine::text).collect();
-        }
-        _ => closing::result_lines(run, form(Detail::Every))
-            .iter()
-            .map(ClosingLine::text)
-            .collect(),
-    };
-    let flows = run.flows();
-    if flows.len() > 1 {
-        lines.push(format!("{} flows:", flows.len()));
-        let shown = flows.iter().take(MAX_ROWS);
-        lines.extend(shown.map(|flow| text::fold(&flow_line(flow), 4)));
-        if flows.len() > MAX_ROWS {
-            lines.push(format!("  and {} more (--json)", flows.len() - MAX_ROWS));
-        }
+    let width = line_width();
+    if run.search().is_some() {
+        return search_table::closing_lines(run, width);
     }
-    lines.extend(run.warnings.iter().map(text::warning));
-    lines.extend(capture_lines(run, Detail::Every));
-    lines
-}
-
-fn flow_line(flow: &FlowReport) -> String {
-    let mut parts = vec![flow.flow.direction.name().to_owned()];
-    if let Some(receiver) = &flow.receiver {
-        let bytes = receiver.bytes.map(text::bytes);
-        parts.extend(bytes.map(|bytes| format!("{bytes} received")));
-        parts.extend(receiver.goodput_bps.map(text::bits));
-        parts.extend(receiver.lost.map(|lost| format!("{lost} lost")));
-    }
-    let tcp = flow.sender.as_ref().and_then(|sender| sender.tcp);
-    let retransmits = tcp.and_then(|tcp| tcp.retransmits);
-    parts.extend(retransmits.map(|count| format!("{count} retransmitted")));
-    let connected = flow.connect_us.map(text::time_us);
-    parts.extend(connected.map(|time| format!("connected in {time}")));
-    parts.extend(flow.failure.as_ref().map(ToString::to_string));
-    format!("  {}: {}", flow.flow.id, parts.join(", "))
+    let lines = kind_view(run.kind()).recorded(run, width);
+    lines.iter().map(|line| line.text(width)).collect()
 }
 
 /// The metrics of a trial, its flows and its warnings.
@@ -203,13 +151,13 @@ fn trial_lines(trial: &Trial) -> Vec<String> {
         let shown = trial.flows.iter().take(MAX_ROWS);
         lines.extend(shown.map(|flow| {
             let failure = flow.failure.clone().unwrap_or_default();
-            text::fold(&format!("  {}: {failure}", flow.name), 4)
+            fold(&format!("  {}: {failure}", flow.name), 4)
         }));
     }
     let discarded = trial.discarded.iter();
-    lines.extend(discarded.map(|why| text::fold(&format!("discarded: {why}"), 4)));
+    lines.extend(discarded.map(|why| fold(&format!("discarded: {why}"), 4)));
     let warnings = trial.warnings.iter();
-    lines.extend(warnings.map(|why| text::fold(&format!("warning: {why}"), 4)));
+    lines.extend(warnings.map(|why| fold(&format!("warning: {why}"), 4)));
     lines
 }
 
@@ -245,7 +193,7 @@ fn host_line(name: &str, host: &Host) -> Option<String> {
         given(&host.tool),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let line = || text::fold(&format!("{name}: {}", parts.join(", ")), 4);
+    let line = || fold(&format!("{name}: {}", parts.join(", ")), 4);
     (!parts.is_empty()).then(line)
 }
 
@@ -277,14 +225,14 @@ fn load_line(load: &MachineLoad) -> Option<String> {
     let shares = shares.into_iter().flatten();
     let shares = shares.map(|(name, share)| format!("processors {name} {}", text::percent(share)));
     let parts: Vec<String> = averages.into_iter().chain(shares).collect();
-    let line = || text::fold(&format!("during the run: {}", parts.join(", ")), 4);
+    let line = || fold(&format!("during the run: {}", parts.join(", ")), 4);
     (!parts.is_empty()).then(line)
 }
 
 /// A study with its cases, its events and its machines.
 fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[ExternalText]) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut push = |text: String| lines.push(text::fold(&text, 4));
+    let mut push = |text: String| lines.push(fold(&text, 4));
     push(format!(
         "study {} {} of {}, {}: {}{}",
         study.name,
@@ -305,7 +253,7 @@ fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[ExternalText]
     let verdict = verdict_sentences(study);
     let conclusions = conclusion_sentences(study);
     let sentences = verdict.iter().chain(&conclusions);
-    lines.extend(sentences.map(|sentence| text::fold(sentence, 4)));
+    lines.extend(sentences.map(|sentence| fold(sentence, 4)));
     // The cases of the campaign in its order, then others that have trials.
     let mut cases = campaign_cases(study);
     for trial in trials.iter().rev().filter_map(|entry| entry.trial.as_ref()) {
@@ -330,7 +278,7 @@ fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[ExternalText]
             || "no trial yet".to_owned(),
             |entry| format!("{}×, last {}", done.len(), list::result(entry)),
         );
-        lines.push(text::fold(&format!("  {case}: {last}"), 4));
+        lines.push(fold(&format!("  {case}: {last}"), 4));
     }
     if cases.len() > MAX_ROWS {
         lines.push(format!("  and {} more (--json)", cases.len() - MAX_ROWS));
@@ -340,7 +288,7 @@ fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[ExternalText]
             Value::String(text) => format!(": {text}"),
             _ => String::new(),
         };
-        lines.push(text::fold(&format!("{}: {event}{detail}", utc(*at)), 4));
+        lines.push(fold(&format!("{}: {event}{detail}", utc(*at)), 4));
     }
     lines.extend(machines(&study.environment));
     lines
@@ -375,7 +323,8 @@ fn study_json(study: &StoredStudy, trials: &[StoreEntry], tags: &[ExternalText])
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_store::{Headline, RunOutcome};
+    use caudal_core::run::RunOutcome;
+    use caudal_store::Headline;
 
     fn stored(document: Value) -> StoredRun {
         let mut run: Run = serde_json::from_value(document).unwrap();

@@ -4,7 +4,7 @@ use super::answer::AnswerArgs;
 use super::unknown_name::{list_tagged, unknown_id};
 use crate::args::tag_name;
 use crate::exit::Failure;
-use crate::output::text;
+use crate::output::fold;
 use crate::recording::short;
 use caudal_store::Store;
 
@@ -53,5 +53,5 @@ pub(super) fn tag(store: &mut Store, args: &TagArgs) -> Result<(), Failure> {
     } else {
         format!("{}: {}", short(&id), tags.join(", "))
     };
-    AnswerArgs::default().print(&[text::fold(&line, 4)], None)
+    AnswerArgs::default().print(&[fold(&line, 4)], None)
 }

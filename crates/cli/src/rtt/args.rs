@@ -40,6 +40,9 @@ pub struct RttArgs {
         allow_negative_numbers = true
     )]
     pub clients: u32,
+    /// Measure with those connections that open where others do not, instead of failing
+    #[arg(long, help_heading = "Test")]
+    pub partial: bool,
     /// Messages of each size from each client, after a first one that counts apart [default: as many as --time has room for;
     /// 1000 with --sizes or --sweep]
     #[arg(

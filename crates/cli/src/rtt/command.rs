@@ -1,26 +1,22 @@
-//! The round-trip test as it happens: from its plan through its events to its result.
+//! The round-trip test as it happens: from its flags to what is shown of it.
 
 use super::args::RttArgs;
-use super::assemble::assemble;
-use super::measured::Measured;
 use super::plan::{EchoTest, echo_test};
-use crate::capture::TestObservation;
+use super::sample_series::sample_series;
+use crate::command_run::CommandRun;
 use crate::exit::{Exit, Failure};
-use crate::invocation::started_run;
-use crate::output::round_trips;
+use crate::machine_checks::check_affinity;
+use crate::output::fold;
 use crate::output::sink::Sink;
-use crate::output::text;
 use crate::output::views::Views;
-use crate::peer::CommandPeer;
-use crate::recording::{CommandRecording, run_outcome};
+use crate::peer::{connect_native, describe};
 use crate::throughput::check_link_rate;
-use caudal_core::echo::EchoSummaryOptions;
-use caudal_core::event::{CutShort, Event, View};
-use caudal_core::plan::{EchoPlan, EchoSchedule, Plan, PlanRecord};
+use caudal_core::plan::{EchoPlan, EchoSchedule};
 use caudal_core::units::format_duration;
-use caudal_engine::{EchoLocalOptions, EchoOutcome, LocalOptions, RunError};
-use caudal_sys::affinity;
+use caudal_engine::{EchoLocalOptions, LocalOptions};
+use caudal_measure::{RttRequest, TestPeer};
 use caudal_sys::signal::Interrupt;
+use caudal_views::{column, round_trips};
 use std::time::Duration;
 
 /// Runs `caudal rtt`.
@@ -40,14 +36,9 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         left_out,
     } = echo_test(args)?;
     check_link_rate(args.link_rate)?;
-    let available = affinity::available_cpus();
-    if let Some(cpu) = args.affinity.iter().find(|cpu| !available.contains(cpu)) {
-        return Err(Failure::usage(
-            format!("--affinity names processor {cpu}, which this program may not use"),
-            format!("it may use {available:?}"),
-        ));
-    }
+    check_affinity(&args.affinity)?;
     let local = LocalOptions {
+        partial: args.partial,
         affinity: args.affinity.clone(),
         start_at_ns: args.at.map(|at| at.0),
         echo: EchoLocalOptions {
@@ -64,52 +55,27 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     }
     let mut views = Views::open(&args.output, args.table)?;
     let mut raw = args.raw.as_deref().map(Sink::file).transpose()?;
-    let mut observation = TestObservation::prepare(&args.capture, &args.target)?;
-    let mut peer = CommandPeer::connect(&args.target, interrupt)?;
-    let started = started_run();
-    let recording = CommandRecording::start(&args.output.store);
-    views.note(&headline(&peer, &plan, time, args));
-    let record = PlanRecord::from(&Plan::Echo(plan.clone()));
-    observation.begin(&args.capture, &args.target, &peer, (&started, &record))?;
-    let (echo, began_ns) = carry_out(&mut peer, &plan, &local, &mut views)?;
-    let sizes = echo.record.summarise(EchoSummaryOptions {
-        confidence: args.output.confidence,
+    let mut peer = connect_native(&args.target, args.capture.request(), interrupt)?;
+    let mut request = RttRequest {
+        plan,
+        left_out,
         include_first: args.include_first,
-    });
+        confidence: args.output.confidence,
+        link_rate: args.link_rate,
+        local,
+    };
+    request.prepare(&mut peer)?;
+    let run = CommandRun::begin(&args.output.store);
+    views.note(&headline(&peer, &request.plan, time, args));
+    let measured = request.measure(&mut peer, &mut run.control(&mut views, interrupt))?;
     if let Some(raw) = &mut raw {
-        raw.line(round_trips::RAW_COLUMNS);
-        for series in round_trips::raw(&echo.record) {
+        raw.line(&column::header(&round_trips::SampleRow::COLUMNS));
+        for series in round_trips::raw(&measured.record) {
             raw.write(&series);
         }
     }
-    let exit = match &echo.cut_short {
-        Some(CutShort::Lost(_)) => Exit::Peer,
-        Some(_) => Exit::Failed,
-        None => Exit::Done,
-    };
-    let outcome = run_outcome(exit, echo.cut_short.is_some());
-    let mut run = assemble(&Measured {
-        args,
-        peer: peer.info(),
-        started: &started,
-        echo: &echo,
-        sizes: &sizes,
-        began_ns,
-        seed: local.echo.seed,
-        left_out: &left_out,
-    });
-    let exit = observation.end(&mut run, exit);
-    let finished = Event::Finished { run: Box::new(run) };
-    views.event(&finished);
-    if let Event::Finished { run } = &finished {
-        let samples = || round_trips::series(&echo.record);
-        if let Some(note) =
-            recording.record(peer.info().address.ip(), &started, run, outcome, samples)
-        {
-            views.note(&note);
-        }
-    }
-    views.finish()?;
+    let samples = || sample_series(&measured.record);
+    let exit = run.finish(measured.measured, views, samples)?;
     if let Some(raw) = &mut raw {
         raw.finish()?;
     }
@@ -121,7 +87,7 @@ fn plural(count: u64, noun: &str) -> String {
 }
 
 /// The test in a line: what is sent, to whom, when.
-fn headline(peer: &CommandPeer, plan: &EchoPlan, time: Option<Duration>, args: &RttArgs) -> String {
+fn headline(peer: &TestPeer, plan: &EchoPlan, time: Option<Duration>, args: &RttArgs) -> String {
     let number = match (time, args.count) {
         (Some(time), None) => format!("for {}, messages", format_duration(time)),
         (Some(time), Some(count)) => format!(
@@ -152,38 +118,13 @@ fn headline(peer: &CommandPeer, plan: &EchoPlan, time: Option<Duration>, args: &
     } else {
         ""
     };
-    text::fold(
+    fold(
         &format!(
             "{} round trips with {}: {}, {number} of {sizes}, {schedule}{unit}",
             plan.transport,
-            peer.describe(),
+            describe(peer),
             plural(u64::from(plan.clients), "client"),
         ),
         4,
     )
-}
-
-/// Carries the plan out; the measurements, and the time the first message was sent, ns since 1970.
-fn carry_out(
-    peer: &mut CommandPeer,
-    plan: &EchoPlan,
-    local: &LocalOptions,
-    views: &mut Views,
-) -> Result<(EchoOutcome, Option<u64>), RunError> {
-    let mut began_ns = None;
-    let outcome = peer
-        .peer_mut()
-        .run(&Plan::Echo(plan.clone()), local, &mut |event| {
-            if matches!(event, Event::Started { .. }) {
-                began_ns = Some(caudal_sys::clock::realtime_ns());
-            }
-            views.event(&event);
-        });
-    if outcome.is_err() {
-        views.abandon();
-    }
-    let outcome = outcome?
-        .into_echo()
-        .ok_or_else(|| RunError::Protocol("no round-trip test".into()))?;
-    Ok((outcome, began_ns))
 }

@@ -1,12 +1,9 @@
 //! `caudal rtt`: round-trip times by message size.
 
 mod args;
-mod assemble;
 mod command;
-mod measured;
 mod plan;
-mod warnings;
-mod window;
+mod sample_series;
 
 pub use args::RttArgs;
 pub use command::rtt;

@@ -11,7 +11,7 @@ use caudal_core::plan::{
 use caudal_core::units::format_duration;
 use std::time::Duration;
 
-/// The maximum of the message sizes of a sweep, which are 2⁰ to 2¹⁶ bytes.
+/// Maximum of the message sizes of a sweep, which are 2⁰ to 2¹⁶ bytes.
 const MAX_SWEEP_SIZE: u32 = 65_536;
 /// The default size: that of a ping, and enough for the times a message carries.
 const SIZE: u32 = 64;

@@ -15,7 +15,7 @@ use super::program::ThisProgram;
 use super::progress::{StudyProgress, about};
 use super::report::report;
 use crate::exit::{Exit, Failure};
-use crate::output::text::fold;
+use crate::output::fold;
 use crate::store_advice::store_advice;
 
 /// The execution of a study.

@@ -1,10 +1,10 @@
 //! Findings for a terminal of 80 columns.
 
-use crate::output::text::{WIDTH, indented, truncated};
 use caudal_experiment::findings::{CheckedExpectation, Findings, FindingsTable, TableCell};
+use caudal_views::text::{WIDTH, indented, truncated};
 use unicode_width::UnicodeWidthStr;
 
-/// The maximum width of the head of a row.
+/// Maximum width of the head of a row.
 const MAX_HEAD: usize = 36;
 
 /// The findings of a study as text.

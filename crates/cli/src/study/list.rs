@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::progress::about;
 use crate::exit::Failure;
-use crate::output::text::fold;
+use crate::output::fold;
 
 /// An experiment of the list.
 #[derive(Serialize)]

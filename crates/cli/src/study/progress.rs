@@ -9,10 +9,11 @@ use caudal_stats::mean_of_trials;
 use caudal_study::StudyEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::output::fold;
 use crate::output::sink::Sink;
-use crate::output::text::{self, truncated};
+use caudal_views::text::{self, truncated};
 
-/// The maximum width of a case's key.
+/// Maximum width of a case's key.
 const MAX_KEY_WIDTH: usize = 34;
 
 /// The progress of a study.
@@ -189,7 +190,7 @@ pub fn within(line: &str, indent: usize) -> String {
     if line.chars().count() <= text::WIDTH {
         line.to_owned()
     } else {
-        text::fold(line, indent)
+        fold(line, indent)
     }
 }
 

@@ -8,7 +8,7 @@ use super::args::ShowStudyArgs;
 use super::progress::within;
 use super::source::find_experiment;
 use crate::exit::{Exit, Failure};
-use crate::output::text::fold;
+use crate::output::fold;
 
 /// The file of an experiment, or its cases, as text.
 pub(super) fn show(args: &ShowStudyArgs) -> Result<String, Failure> {

@@ -1,11 +1,8 @@
 //! `caudal tcp` and `caudal udp`: bulk transfers, once, several times, or in search of the highest rate.
 
-mod assemble;
-mod empty_input;
-mod find_rate;
-mod measure;
+mod headline;
 mod plan;
-mod recorder;
+mod run;
 mod tcp;
 mod udp;
 

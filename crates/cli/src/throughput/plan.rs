@@ -1,7 +1,8 @@
 //! The plan of a bulk transfer from its flags.
 
-use crate::args::{OmitArg, OutputArgs, RateArg, TargetArgs, TrafficArgs};
+use crate::args::{OmitArg, OutputArgs, RateArg, TrafficArgs};
 use crate::exit::Failure;
+use crate::machine_checks::check_affinity;
 use crate::plan_failure::plan_failure;
 use caudal_core::dscp::Dscp;
 use caudal_core::plan::{
@@ -9,21 +10,14 @@ use caudal_core::plan::{
 };
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_engine::LocalOptions;
-use caudal_sys::affinity;
+use caudal_engine::record::SummaryOptions;
+use caudal_measure::{MAX_RUNS, Repetitions};
 use std::time::Duration;
 
 /// The default duration of a test.
 const TIME: Duration = Duration::from_secs(10);
 /// Maximum of `--repeat`.
 const MAX_REPEAT: u32 = 10_000;
-
-/// The settings of a throughput command beyond its plan.
-pub(super) struct Settings<'a> {
-    pub(super) target: &'a TargetArgs,
-    pub(super) traffic: &'a TrafficArgs,
-    pub(super) output: &'a OutputArgs,
-    pub(super) local: LocalOptions,
-}
 
 /// The settings TCP and UDP share, as the flags give them.
 pub(super) fn bulk_plan(traffic: &TrafficArgs, length: u32, rate: RateArg) -> BulkPlan {
@@ -53,6 +47,39 @@ pub(super) fn bulk_plan(traffic: &TrafficArgs, length: u32, rate: RateArg) -> Bu
         window: traffic.window,
         dscp: traffic.dscp.map(Dscp::get),
         same_machine: false,
+    }
+}
+
+/// The settings that concern this end alone, as the flags give them.
+pub(super) fn local_options(traffic: &TrafficArgs) -> LocalOptions {
+    LocalOptions {
+        affinity: traffic.affinity.clone(),
+        partial: traffic.partial,
+        start_at_ns: traffic.at.map(|at| at.0),
+        ..LocalOptions::default()
+    }
+}
+
+/// How often the test is carried out.
+pub(super) const fn repetitions(traffic: &TrafficArgs) -> Repetitions {
+    match traffic.until {
+        Some(relative_error) => Repetitions::UntilPrecise {
+            relative_error,
+            max: if traffic.repeat > 1 {
+                traffic.repeat
+            } else {
+                MAX_RUNS
+            },
+        },
+        None => Repetitions::Count(traffic.repeat),
+    }
+}
+
+/// What the summary is made with.
+pub(super) const fn summary_options(traffic: &TrafficArgs, output: &OutputArgs) -> SummaryOptions {
+    SummaryOptions {
+        link_rate: traffic.link_rate,
+        confidence: output.confidence,
     }
 }
 
@@ -113,13 +140,7 @@ pub(super) fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
             "give --time 10s, or leave them out",
         ));
     }
-    let available = affinity::available_cpus();
-    if let Some(cpu) = traffic.affinity.iter().find(|cpu| !available.contains(cpu)) {
-        return Err(Failure::usage(
-            format!("--affinity names processor {cpu}, which this program may not use"),
-            format!("it may use {available:?}"),
-        ));
-    }
+    check_affinity(&traffic.affinity)?;
     if traffic.repeat == 0 || traffic.repeat > MAX_REPEAT {
         return Err(Failure::usage(
             format!("--repeat is {}", traffic.repeat),

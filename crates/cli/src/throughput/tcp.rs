@@ -1,16 +1,15 @@
 //! `caudal tcp`.
 
-use super::empty_input::empty_input;
-use super::measure::measure;
-use super::plan::{Settings, bulk_plan, check, check_local, length};
+use super::plan::{bulk_plan, check, check_local, length, local_options};
+use super::run::run_bulk;
 use crate::args::TcpArgs;
-use crate::capture::TestObservation;
 use crate::exit::{Exit, Failure};
-use crate::output::views::Views;
-use crate::peer::CommandPeer;
+use crate::machine_checks::check_congestion;
+use crate::measure_failure::empty_input;
 use caudal_core::plan::{Plan, TcpPlan, TestEnd};
 use caudal_core::units::ByteCount;
 use caudal_engine::{LocalOptions, TcpLocalOptions};
+use caudal_measure::BulkRequest;
 use caudal_sys::signal::Interrupt;
 use caudal_sys::tcp;
 use std::fs::File;
@@ -38,7 +37,10 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     if let Some(at) = args.traffic.at {
         at.approach(interrupt)?;
     }
-    check_congestion(args)?;
+    // Where the server sends, its kernel decides.
+    if let Some(name) = args.congestion.as_ref().filter(|_| !args.traffic.reverse) {
+        check_congestion(name, &tcp::available_congestion_controls())?;
+    }
     let usual = if args.zerocopy {
         ZERO_COPY_BLOCK
     } else {
@@ -60,41 +62,16 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
             plan.bulk.end = TestEnd::Bytes(size);
         }
     }
-    let plan = Plan::Tcp(plan);
-    check(&plan)?;
-    let settings = Settings {
-        target: &args.target,
-        traffic: &args.traffic,
-        output: &args.output,
-        local: LocalOptions {
-            affinity: args.traffic.affinity.clone(),
-            tcp: TcpLocalOptions {
-                file: args.file.clone(),
-            },
-            start_at_ns: args.traffic.at.map(|at| at.0),
-            ..LocalOptions::default()
+    check(&Plan::Tcp(plan.clone()))?;
+    let local = LocalOptions {
+        tcp: TcpLocalOptions {
+            file: args.file.clone(),
         },
+        ..local_options(&args.traffic)
     };
-    let views = Views::open(&args.output, false)?;
-    let observation = TestObservation::prepare(&args.traffic.capture, &args.target)?;
-    let mut peer = CommandPeer::connect_as(&args.target, args.traffic.protocol, interrupt)?;
-    measure(&mut peer, plan, &settings, (observation, views), interrupt)
-}
-
-/// Checks that this kernel offers the congestion control, where this end sends.
-fn check_congestion(args: &TcpArgs) -> Result<(), Failure> {
-    let Some(name) = &args.congestion else {
-        return Ok(());
-    };
-    let offered = tcp::available_congestion_controls();
-    if args.traffic.reverse || offered.contains(name) {
-        return Ok(());
-    }
-    Err(Failure::new(
-        Exit::NotPermitted,
-        format!("this kernel offers no congestion control {name:?}"),
-        format!("choose one of {}, or load its module", offered.join(", ")),
-    ))
+    let bulk = BulkRequest::Tcp(plan);
+    let flags = (&args.target, &args.traffic, &args.output);
+    run_bulk(bulk, local, flags, interrupt)
 }
 
 /// The size of a file; of a pipe or a device it is not known beforehand.

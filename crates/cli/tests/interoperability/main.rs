@@ -1,35 +1,45 @@
-//! Tests between caudal and the installed iperf3 and iperf 2, judged by what both ends counted.
-//!
-//! `bench/interop.py` runs more of them, against any version.
+//! caudal and other programs: iperf3, iperf 2 and nttcp at either end, real, replayed and by hand.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod account;
-mod case;
-mod iperf2_text;
-mod iperf3_json;
-mod judgement;
-mod run_document;
+#[macro_use]
 #[path = "../support/mod.rs"]
 mod support;
-mod test_run;
 
-use libtest_mimic::Arguments;
+mod both_ends;
+mod dialogues;
+mod iperf2;
+mod iperf2_opening;
+mod iperf2_options;
+mod iperf2_versions;
+mod iperf3;
+mod iperf3_by_hand;
+mod iperf3_options;
+mod nttcp;
+mod strangers;
+
 use std::process::ExitCode;
-use support::{trial, uninstalled};
+
+/// Recorded dialogues and tests between real programs at once: what both ends counted does not depend on when they were served.
+const COUNTED_AT_ONCE: usize = 12;
+/// Other tests at once. They wait for clocks more than they compute.
+const AT_ONCE: usize = 6;
 
 fn main() -> ExitCode {
-    let trials = case::all()
-        .into_iter()
-        .map(|case| {
-            let missing = case
-                .takes_the_real_tool()
-                .then(|| uninstalled(case.tool.program()))
-                .flatten();
-            trial(&case.name(), missing, move || test_run::check(&case))
-        })
-        .collect();
-    let mut arguments = Arguments::from_args();
-    // They wait for clocks more than they compute.
-    arguments.test_threads.get_or_insert(8);
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let counted = trials_of![dialogues, both_ends];
+    let others = trials_of![
+        iperf2,
+        iperf2_opening,
+        iperf2_options,
+        iperf2_versions,
+        iperf3,
+        iperf3_by_hand::amounts,
+        iperf3_by_hand::blocks,
+        iperf3_by_hand::clients,
+        iperf3_by_hand::rule_breakers,
+        iperf3_by_hand::servers,
+        iperf3_options,
+        nttcp,
+        strangers,
+    ];
+    support::program::run_groups([(COUNTED_AT_ONCE, counted), (AT_ONCE, others)])
 }

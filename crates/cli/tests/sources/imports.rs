@@ -1,7 +1,7 @@
 //! The imports among the files of a crate: an edge from every file to those whose items it names.
 //!
-//! Names are followed through re-exports to the file that defines them, so a parent that only declares and re-exports its
-//! children has no edges. The contents of macro calls are not looked into.
+//! Names are followed through re-exports to the file that defines them. A parent that re-exports a name and holds code of its own is
+//! imported with it; one that only declares and re-exports its children has no edges. The contents of macro calls are not looked into.
 
 use super::crate_sources::{CrateSources, SourceFile};
 use std::collections::btree_map::Entry;
@@ -109,34 +109,49 @@ impl<'a> Imports<'a> {
             }
         }
         for path in named.paths {
-            if let Some(target) = self.file_of(module, &path)
-                && target != file
-            {
-                self.edges[file].insert(target);
-            }
+            let mut targets = self.files_of(module, &path);
+            targets.remove(&file);
+            self.edges[file].extend(targets);
         }
     }
 
-    /// The file that defines what `path`, as written in `module`, names; `None` for other crates and for whole modules.
-    fn file_of(&self, module: &[String], path: &[String]) -> Option<usize> {
-        let mut absolute = absolute(module, path);
-        if absolute.is_none() {
-            // The first name is a child module, or was imported.
-            let here = self.modules.get(module)?;
-            let first = path.first()?;
-            let mut child = module.to_vec();
-            child.push(first.clone());
-            let start = if self.modules.contains_key(&child) {
-                child
-            } else {
-                here.imported.get(first)?.clone()
-            };
-            absolute = Some(start.into_iter().chain(path[1..].iter().cloned()).collect());
+    /// The file that defines what `path`, as written in `module`, names, with those that re-export it and hold code; none for other
+    /// crates and for whole modules.
+    fn files_of(&self, module: &[String], path: &[String]) -> BTreeSet<usize> {
+        let mut through = BTreeSet::new();
+        let defines = self
+            .absolute_path(module, path)
+            .and_then(|path| self.resolve(&path, 0, &mut through));
+        match defines {
+            Some(file) => through.into_iter().chain([file]).collect(),
+            None => BTreeSet::new(),
         }
-        self.resolve(&absolute?, 0)
     }
 
-    fn resolve(&self, path: &[String], depth: usize) -> Option<usize> {
+    fn absolute_path(&self, module: &[String], path: &[String]) -> Option<ModulePath> {
+        if let Some(path) = absolute(module, path) {
+            return Some(path);
+        }
+        // The first name is a child module, or was imported.
+        let here = self.modules.get(module)?;
+        let first = path.first()?;
+        let mut child = module.to_vec();
+        child.push(first.clone());
+        let start = if self.modules.contains_key(&child) {
+            child
+        } else {
+            here.imported.get(first)?.clone()
+        };
+        Some(start.into_iter().chain(path[1..].iter().cloned()).collect())
+    }
+
+    /// The file that defines what an absolute path names; those that re-export it and hold code are added to `through`.
+    fn resolve(
+        &self,
+        path: &[String],
+        depth: usize,
+        through: &mut BTreeSet<usize>,
+    ) -> Option<usize> {
         let length = (0..=path.len())
             .rev()
             .find(|&length| self.modules.contains_key(&path[..length]))?;
@@ -145,14 +160,17 @@ impl<'a> Imports<'a> {
         if module.items.contains(name) || depth > 8 {
             return Some(module.file);
         }
+        if !module.items.is_empty() {
+            through.insert(module.file);
+        }
         if let Some(target) = module.imported.get(name) {
             let target: ModulePath = target.iter().chain(&path[length + 1..]).cloned().collect();
             // What cannot be followed any further belongs to another crate.
-            return self.resolve(&target, depth + 1);
+            return self.resolve(&target, depth + 1, through);
         }
         module.globs.iter().find_map(|glob| {
             let target: ModulePath = glob.iter().chain(&path[length..]).cloned().collect();
-            self.resolve(&target, depth + 1)
+            self.resolve(&target, depth + 1, through)
         })
     }
 }

@@ -1,8 +1,15 @@
 //! What the tests of the binary share: commands and servers with a hard limit on their time, places for what
 //! commands keep, a peer that speaks the protocol by hand, a relay whose connections can be cut, and the pages that
 //! describe JSON.
-#![allow(dead_code, reason = "every test program uses a part of it")]
+#![allow(
+    dead_code,
+    unused_macros,
+    reason = "every test program uses a part of it"
+)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+#[macro_use]
+pub mod program;
 
 pub mod awake;
 pub mod network;

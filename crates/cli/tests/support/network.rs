@@ -200,7 +200,7 @@ fn ip(words: &str) {
 }
 
 /// Takes away what a test that was killed has left behind.
-fn sweep() {
+pub fn sweep() {
     let Ok(spaces) = fs::read_dir("/run/netns") else {
         return;
     };

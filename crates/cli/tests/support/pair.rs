@@ -20,7 +20,7 @@ impl Pair {
     pub fn up(link: &str) -> Self {
         let place = Place::of("lab");
         let text = format!(
-            "congestion = \"cubic\"\n[[host]]\nname = \"h1\"\n[[host]]\nname = \"h2\"\n\
+            "congestion = \"cubic\"\nsysctl = {{ \"net.ipv4.tcp_no_metrics_save\" = \"1\" }}\n[[host]]\nname = \"h1\"\n[[host]]\nname = \"h2\"\n\
              [[link]]\nbetween = [\"h1\", \"h2\"]\n{link}\n"
         );
         let file = place.file("pair.toml", &text);

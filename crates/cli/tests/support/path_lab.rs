@@ -12,6 +12,10 @@ const LIMIT: Duration = Duration::from_secs(240);
 /// The times that a measurement is made on a machine which stalls, or on which others take the processors.
 const TIMES: u32 = 4;
 
+/// Hosts and routers without the kernel's limits on ICMP errors, for which the capacity of hops would take minutes.
+const NO_ICMP_LIMITS: &str = "sysctl = { \"net.ipv4.icmp_ratelimit\" = \"0\", \"net.ipv4.icmp_msgs_per_sec\" = \"1000000\", \
+    \"net.ipv4.icmp_msgs_burst\" = \"100000\", \"net.ipv6.icmp.ratelimit\" = \"0\" }\n";
+
 /// A lab that stays up until it is dropped.
 pub struct PathLab {
     pub place: Place,
@@ -22,7 +26,7 @@ impl PathLab {
     #[track_caller]
     pub fn up(topology: &str) -> Self {
         let place = Place::of("lab");
-        let file = place.file("path.toml", topology);
+        let file = place.file("path.toml", &format!("{NO_ICMP_LIMITS}{topology}"));
         let name = place.path().file_name().unwrap();
         let name = name.to_string_lossy().into_owned();
         place.says(&format!("up {file} --name {name} -q")).done();

@@ -28,8 +28,8 @@ impl RawClient {
     /// Connects as a client that has said hello and was welcomed.
     pub fn welcomed(port: u16) -> Self {
         let mut hand = Self::greeted(port);
-        hand.say(&json!({"say": "hello", "host": {"tool": "by hand"}}));
-        assert_eq!(hand.hear_other_than_alive()["say"], "welcome");
+        hand.say(&json!({"type": "hello", "host": {"tool": "by hand"}}));
+        assert_eq!(hand.hear_other_than_alive()["type"], "welcome");
         hand
     }
 
@@ -66,7 +66,7 @@ impl RawClient {
     pub fn hear_other_than_alive(&mut self) -> Value {
         loop {
             match self.hear() {
-                Some(message) if message["say"] == "alive" => {}
+                Some(message) if message["type"] == "alive" => {}
                 Some(message) => return message,
                 None => return Value::Null,
             }
@@ -183,13 +183,13 @@ fn misbehave(hand: &mut RawClient, step: Step, instead: Instead) {
         Instead::TwoGigabytes => {
             let _ = hand.stream.write_all(&0x8000_0000_u32.to_be_bytes());
         }
-        Instead::AnotherMessage => hand.say(&json!({"say": "welcome", "host": {}})),
+        Instead::AnotherMessage => hand.say(&json!({"type": "welcome", "host": {}})),
         Instead::Chatter => {
             let until = Instant::now() + super::SOON;
             while Instant::now() < until {
                 if hand
                     .stream
-                    .write_all(&frame::encode(&json!({"say": "alive"})).unwrap())
+                    .write_all(&frame::encode(&json!({"type": "alive"})).unwrap())
                     .is_err()
                 {
                     return;
@@ -204,31 +204,31 @@ fn misbehave(hand: &mut RawClient, step: Step, instead: Instead) {
             match step {
                 Step::Pong => {
                     hand.say(
-                        &json!({"say": "pong", "t1": i64::MIN, "t2": i64::MAX, "t3": i64::MIN}),
+                        &json!({"type": "pong", "t1": i64::MIN, "t2": i64::MAX, "t3": i64::MIN}),
                     );
                     hand.say(
-                        &json!({"say": "pong", "t1": i64::MAX, "t2": i64::MIN, "t3": i64::MAX}),
+                        &json!({"type": "pong", "t1": i64::MAX, "t2": i64::MIN, "t3": i64::MAX}),
                     );
-                    hand.say(&json!({"say": "pong", "t1": 0, "t2": i64::MIN, "t3": i64::MIN}));
+                    hand.say(&json!({"type": "pong", "t1": 0, "t2": i64::MIN, "t3": i64::MIN}));
                 }
                 Step::Accept => {
                     let mut plan = plan();
                     plan["parallel"] = json!(u32::MAX);
                     plan["length"] = json!(u32::MAX);
-                    hand.say(&json!({"say": "accepted", "plan": plan, "token": "0".repeat(32)}));
+                    hand.say(&json!({"type": "accepted", "plan": plan, "token": "0".repeat(32)}));
                 }
                 Step::Started | Step::Finish => {
-                    hand.say(&json!({"say": "sent", "sent": [[0, huge], [7, huge]]}));
+                    hand.say(&json!({"type": "sent", "sent": [[0, huge], [7, huge]]}));
                     for tick in [0, 1, 2, huge] {
                         let receiver = json!({"receiver": {"bytes": huge, "lost": huge, "cpu_ns": huge,
                             "datagrams": huge, "socket_drops": huge, "first_ns": huge, "last_ns": huge}});
                         let sender = json!({"sender": {"bytes": huge, "cpu_ns": huge, "tcp": tcp}});
                         for counters in [receiver, sender] {
-                            hand.say(&json!({"say": "samples", "samples": [
+                            hand.say(&json!({"type": "samples", "samples": [
                                 {"flow": 0, "tick": tick, "at_ns": huge - tick, "counters": counters}]}));
                         }
                     }
-                    hand.say(&json!({"say": "finished", "usage": {"cpu_ns": huge, "wall_ns": 0, "steal_ns": huge},
+                    hand.say(&json!({"type": "finished", "usage": {"cpu_ns": huge, "wall_ns": 0, "steal_ns": huge},
                         "flows": [{"flow": 0, "granted": {"mss": 0}, "failure": "a\nb\u{1b}[2J",
                             "counters": {"receiver": {"bytes": huge, "last_ns": huge, "first_ns": 0}}}]}));
                 }
@@ -262,7 +262,7 @@ fn serve(mut stream: TcpStream, step: Step, instead: Instead) {
     }
     let _ = hand.stream.write_all(&PreambleAnswer::Welcome.encode());
     while let Some(message) = hand.hear() {
-        let now = match message["say"].as_str() {
+        let now = match message["type"].as_str() {
             Some("hello") => Step::Welcome,
             Some("ping") => Step::Pong,
             Some("offer") => Step::Accept,
@@ -274,27 +274,27 @@ fn serve(mut stream: TcpStream, step: Step, instead: Instead) {
             return misbehave(&mut hand, step, instead);
         }
         match now {
-            Step::Welcome => hand.say(&json!({"say": "welcome", "host": {"tool": "by hand"}})),
+            Step::Welcome => hand.say(&json!({"type": "welcome", "host": {"tool": "by hand"}})),
             Step::Pong => {
                 let t1 = message["t1"].as_i64().unwrap();
-                hand.say(&json!({"say": "pong", "t1": t1, "t2": t1, "t3": t1}));
+                hand.say(&json!({"type": "pong", "t1": t1, "t2": t1, "t3": t1}));
             }
             Step::Accept => {
                 hand.say(
-                    &json!({"say": "accepted", "plan": message["plan"], "token": "ab".repeat(16)}),
+                    &json!({"type": "accepted", "plan": message["plan"], "token": "ab".repeat(16)}),
                 );
                 if step == Step::Ready {
                     return misbehave(&mut hand, step, instead);
                 }
                 if step == Step::Attach && instead == Instead::Late {
-                    hand.say(&json!({"say": "alive"}));
+                    hand.say(&json!({"type": "alive"}));
                 } else if step == Step::Attach && message["plan"]["transport"] == "tcp" {
                     // The connection that is treated badly is another one.
                     continue;
                 }
-                hand.say(&json!({"say": "ready"}));
+                hand.say(&json!({"type": "ready"}));
             }
-            Step::Started => hand.say(&json!({"say": "started"})),
+            Step::Started => hand.say(&json!({"type": "started"})),
             _ => return,
         }
     }

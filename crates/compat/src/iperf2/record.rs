@@ -2,10 +2,10 @@
 
 use crate::recording::{ClientEnd, ClientRecording};
 use caudal_core::event::{Agreement, CutShort, EndReport, EndedFlow, EndedTest, Event, View};
-use caudal_core::plan::{Directions, PlanKind, PlanRecord, Rate, TestEnd, Transport};
+use caudal_core::plan::{BulkPlanRecord, Directions, PlanRecord, Rate, TestEnd};
 use caudal_core::sample::{Counters, ReceiverCounters, Role, Sample, SenderCounters};
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_engine::peer::iperf2::{Iperf2Request, Iperf2Session};
+use caudal_foreign::iperf2::{Iperf2Request, Iperf2Session};
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::iperf2::TestMode;
 use std::collections::BTreeMap;
@@ -172,12 +172,7 @@ const fn received_bytes(counters: &Counters) -> u64 {
 
 /// The plan of a request.
 fn plan_record(request: &Iperf2Request) -> PlanRecord {
-    PlanRecord {
-        kind: Some(match request.transport {
-            Transport::Tcp => PlanKind::Tcp,
-            Transport::Udp => PlanKind::Udp,
-        }),
-        transport: Some(request.transport),
+    let keys = BulkPlanRecord {
         peer: Some(request.peer.to_string().into()),
         directions: Some(match request.mode {
             TestMode::Up => Directions::Up,
@@ -194,6 +189,7 @@ fn plan_record(request: &Iperf2Request) -> PlanRecord {
             .map(|rate| Rate::Limit(BitRate::from_bps(rate))),
         length: Some(u64::from(request.block_length())),
         congestion: request.congestion.clone().map(|name| Some(name.into())),
-        ..PlanRecord::default()
-    }
+        ..BulkPlanRecord::default()
+    };
+    PlanRecord::bulk_transfer(Some(request.transport), keys)
 }

@@ -3,7 +3,7 @@
 use super::options::Options;
 use caudal_core::plan::Transport;
 use caudal_engine::LocalBinding;
-use caudal_engine::peer::iperf2::{
+use caudal_foreign::iperf2::{
     BouncebackTest, FlowHistograms, Iperf2Request, PeriodicBurst, ServerPorts,
 };
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -57,6 +57,7 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
     Ok(Iperf2Request {
         binding: LocalBinding {
             address: options.bind,
+            scope_id: 0,
             device: options.device.clone(),
             port: options.bind_port,
         },

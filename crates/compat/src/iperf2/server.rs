@@ -7,16 +7,16 @@ use super::session_events::forwarding_views;
 use crate::program::print_error;
 use caudal_core::event::ListeningSocket;
 use caudal_core::plan::Transport;
-use caudal_engine::peer::iperf2::{Iperf2Options, Iperf2Server};
 use caudal_engine::server::{SessionEvent, SessionEventKind, SessionEventSender};
 use caudal_engine::{Admission, SessionLimits};
+use caudal_foreign::iperf2::{Iperf2Options, Iperf2Server};
 use caudal_sys::signal::Interrupt;
 use std::net::IpAddr;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// The maximum number of clients at once.
+/// Maximum number of clients at once.
 const MAX_CLIENTS: usize = 1024;
 /// The interval at which the server looks whether it is to end.
 const EVENT_WAIT: Duration = Duration::from_millis(20);

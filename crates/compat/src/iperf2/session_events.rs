@@ -2,8 +2,8 @@
 
 use caudal_core::event::{Event, View};
 use caudal_core::sample::Counters;
-use caudal_engine::peer::iperf2::{HistogramCounts, Iperf2Session};
 use caudal_engine::server::{SessionView, SessionViews};
+use caudal_foreign::iperf2::{HistogramCounts, Iperf2Session};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -10,8 +10,8 @@ use super::printer::Iperf3Printer;
 use crate::program::fail;
 use crate::recording::{ClientEnd, ClientRecording};
 use caudal_core::event::View;
-use caudal_engine::peer::iperf3::{Iperf3Client, Iperf3Request, Iperf3Session};
 use caudal_engine::{LocalBinding, LocalOptions, Target, TcpLocalOptions};
+use caudal_foreign::iperf3::{Iperf3Client, Iperf3Request, Iperf3Session};
 use caudal_sys::affinity;
 use caudal_sys::clock::realtime_ns;
 use caudal_sys::signal::Interrupt;
@@ -123,6 +123,7 @@ impl TestClient<'_> {
             family: settings.family,
             binding: LocalBinding {
                 address: settings.bind,
+                scope_id: 0,
                 device: settings.device.clone(),
                 port: None,
             },

@@ -6,7 +6,7 @@ use super::printer::Iperf3Printer;
 use super::report::TestReport;
 use super::text::Iperf3Text;
 use caudal_core::event::{CutShort, EndedTest, Event, PeerOutput, View};
-use caudal_engine::peer::iperf3::Iperf3Session;
+use caudal_foreign::iperf3::Iperf3Session;
 
 /// The output of a client: lines, or JSON.
 pub(super) struct ClientView {

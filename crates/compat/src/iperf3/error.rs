@@ -1,7 +1,7 @@
 //! The errors of a client, as iperf3 prints them.
 
 use caudal_engine::RunError;
-use caudal_engine::peer::iperf3::Iperf3Error;
+use caudal_foreign::iperf3::Iperf3Error;
 use caudal_wire::iperf3::Iperf3ErrorCode;
 
 /// The kernel's error number of a connection that timed out (`ETIMEDOUT`).

@@ -8,7 +8,7 @@ use super::transferred_file::TransferredFile;
 use caudal_core::event::{DataConnection, EndReport, Event, PeerOutput};
 use caudal_core::sample::Role;
 use caudal_engine::TOOL;
-use caudal_engine::peer::iperf3::Iperf3Session;
+use caudal_foreign::iperf3::Iperf3Session;
 use caudal_sys::clock::realtime_ns;
 use caudal_wire::iperf3::{TransportProtocol, stream_id};
 use serde_json::Value;
@@ -47,11 +47,33 @@ pub fn start(report: &TestReport, heading: &TestHeading) -> JsonObject {
     let Some(session) = &report.session else {
         return start;
     };
-    let start = start.and(agreed(report, session, heading));
+    let buffers = report.streams.first().map(|first| buffers(report, first));
+    let buffers = |is_here: bool| buffers.clone().filter(|_| is_here).unwrap_or_default();
+    // A server knows the rate, and of TCP the buffers, before it shows the client.
+    let (is_server, is_udp) = (report.is_server, report.is_udp());
+    let rate = |is_here: bool| {
+        let rate = is_here.then_some(report.parameters.rate_bps);
+        JsonObject::default().with_some("target_bitrate", rate)
+    };
+    let start = start
+        .and(rate(is_server))
+        .and(buffers(is_server && !is_udp))
+        .and(agreed(report, session, heading))
+        .and(rate(!is_server))
+        .with("fq_rate", report.parameters.fq_rate_bps.unwrap_or(0))
+        .and(buffers(!is_server || is_udp));
     match report.streams.first() {
-        Some(first) => start.and(test_start(report, first)),
+        Some(_) => start.with("test_start", test_start(report)),
         None => start,
     }
+}
+
+/// The buffers of the streams.
+fn buffers(report: &TestReport, first: &DataConnection) -> JsonObject {
+    JsonObject::default()
+        .with("sock_bufsize", report.parameters.window.unwrap_or(0))
+        .with("sndbuf_actual", first.send_buffer_bytes)
+        .with("rcvbuf_actual", first.receive_buffer_bytes)
 }
 
 fn connected(stream: &DataConnection) -> JsonObject {
@@ -95,39 +117,30 @@ fn agreed(report: &TestReport, session: &Iperf3Session, heading: &TestHeading) -
         };
     }
     start
-        .with("target_bitrate", parameters.rate_bps)
-        .with("fq_rate", parameters.fq_rate_bps.unwrap_or(0))
 }
 
 /// The part of `start` that is known once the streams are open.
-fn test_start(report: &TestReport, first: &DataConnection) -> JsonObject {
+fn test_start(report: &TestReport) -> JsonObject {
     let parameters = &report.parameters;
     let interval_s = report
         .interval
         .map_or(0.0, |interval| interval.as_secs_f64());
     JsonObject::default()
-        .with("sock_bufsize", parameters.window.unwrap_or(0))
-        .with("sndbuf_actual", first.send_buffer_bytes)
-        .with("rcvbuf_actual", first.receive_buffer_bytes)
-        .with(
-            "test_start",
-            JsonObject::default()
-                .with("protocol", parameters.protocol.name())
-                .with("num_streams", parameters.parallel)
-                .with("blksize", parameters.length)
-                .with("omit", parameters.omit_s)
-                .with("duration", parameters.time_s)
-                .with("bytes", parameters.bytes)
-                .with("blocks", parameters.blocks)
-                .with("reverse", u32::from(parameters.reverse))
-                .with("tos", u32::from(parameters.tos.unwrap_or(0)))
-                .with("target_bitrate", parameters.rate_bps)
-                .with("bidir", u32::from(parameters.bidirectional))
-                .with("fqrate", parameters.fq_rate_bps.unwrap_or(0))
-                .with("interval", interval_s)
-                .with("gso", u32::from(parameters.gsro))
-                .with("gro", u32::from(parameters.gsro)),
-        )
+        .with("protocol", parameters.protocol.name())
+        .with("num_streams", parameters.parallel)
+        .with("blksize", parameters.length)
+        .with("omit", parameters.omit_s)
+        .with("duration", parameters.time_s)
+        .with("bytes", parameters.bytes)
+        .with("blocks", parameters.blocks)
+        .with("reverse", u32::from(parameters.reverse))
+        .with("tos", u32::from(parameters.tos.unwrap_or(0)))
+        .with("target_bitrate", parameters.rate_bps)
+        .with("bidir", u32::from(parameters.bidirectional))
+        .with("fqrate", parameters.fq_rate_bps.unwrap_or(0))
+        .with("interval", interval_s)
+        .with("gso", u32::from(parameters.gsro))
+        .with("gro", u32::from(parameters.gsro))
 }
 
 fn span(figures: &StreamFigures) -> JsonObject {
@@ -238,8 +251,16 @@ fn stream_end(report: &TestReport, nth: usize) -> Option<JsonObject> {
         .and(span(&sent))
         .with_some("retransmits", sent.retransmits);
     if let Some(extremes) = report.extremes.get(nth) {
-        // Nothing of this is known of a stream that is received; its keys are there, as in iperf3.
-        sender = sender.and(of_extremes(extremes));
+        // Nothing of this is known of a stream that is received: a client has its keys all the same, as in iperf3.
+        sender = match (report.is_server, stream.role) {
+            (_, Role::Sender) => sender.and(of_extremes(extremes)),
+            (false, Role::Receiver) => {
+                let mut unknown = *extremes;
+                unknown.reordering = Some(0);
+                sender.and(of_extremes(&unknown))
+            }
+            (true, Role::Receiver) => sender,
+        };
     }
     let receiver = JsonObject::default()
         .with("socket", stream.descriptor)

@@ -110,7 +110,7 @@ macro_rules! from_scalar {
 }
 from_scalar!(u64, u32, u16, i64, i32, usize, bool, String, &str);
 
-/// The magnitude up to which a float holds every integer.
+/// Largest magnitude below which all integers are representable exactly.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl From<f64> for JsonNode {

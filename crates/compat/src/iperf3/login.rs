@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use subtle::ConstantTimeEq;
 
-/// The maximum length of a token, characters: a key of 16384 bits makes 2732.
+/// Maximum length of a token, characters: a key of 16384 bits makes 2732.
 const MAX_TOKEN_CHARS: usize = 4096;
 
 /// An error in making a login, or in reading what it is checked with.

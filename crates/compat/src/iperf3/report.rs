@@ -5,7 +5,7 @@ use super::transferred_file::TransferredFile;
 use caudal_core::event::{CutShort, DataConnection, EndReport, Event, ReportingEnd};
 use caudal_core::plan::Ticks;
 use caudal_core::sample::{Role, Sample};
-use caudal_engine::peer::iperf3::Iperf3Session;
+use caudal_foreign::iperf3::Iperf3Session;
 use caudal_wire::iperf3::{Parameters, TransportProtocol};
 use std::path::PathBuf;
 use std::time::Duration;

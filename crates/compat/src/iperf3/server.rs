@@ -6,9 +6,9 @@ use super::options::{Iperf3Settings, ServiceSettings};
 use super::printer::Iperf3Printer;
 use super::server_view::{PrintJob, ServerView};
 use crate::program::fail;
-use caudal_engine::peer::iperf3::{Iperf3Options, LoginCheck};
 use caudal_engine::server::{SessionEvent, SessionEventKind, SessionEventSender, SessionViews};
 use caudal_engine::{AddressFamily, Protocol, Server, ServerOptions, SessionLimits, TOOL};
+use caudal_foreign::iperf3::{Iperf3Options, Iperf3SharedPort, LoginCheck};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_wire::iperf3::Iperf3ErrorCode;
@@ -70,7 +70,7 @@ fn server_options(
             ..SessionLimits::default()
         },
         tool: TOOL.to_owned(),
-        iperf3: Iperf3Options {
+        shared_port: vec![Arc::new(Iperf3SharedPort::new(Iperf3Options {
             login,
             views: Some(SessionViews(Arc::new(move |session| {
                 Box::new(ServerView::new(session, &view_settings, jobs.clone()))
@@ -80,7 +80,7 @@ fn server_options(
             receive_timeout: settings.receive_timeout,
             file: settings.file.clone(),
             ..Iperf3Options::default()
-        },
+        }))],
         ..ServerOptions::default()
     })
 }

@@ -420,7 +420,7 @@ mod tests {
     use caudal_core::sample::{
         Counters, FlowEnd, ReceiverCounters, Sample, SenderCounters, TcpSnapshot,
     };
-    use caudal_engine::peer::iperf3::Iperf3Session;
+    use caudal_foreign::iperf3::Iperf3Session;
     use caudal_wire::iperf3::{Cookie, Parameters};
     use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
-/// The maximum number of logins that are remembered at once. Only logins with the right password are.
+/// Maximum number of logins that are remembered at once. Only logins with the right password are.
 const MAX_USED: usize = 1 << 16;
 
 /// The logins that were used and would still be admitted by their time.

@@ -5,10 +5,10 @@ use super::failure::fail;
 use super::printer::NttcpPrinter;
 use crate::recording::{ClientEnd, ClientRecording};
 use caudal_core::event::{Agreement, CutShort, EndedTest, Event, View};
-use caudal_core::plan::{Directions, PlanKind, PlanRecord, TestEnd, Transport};
+use caudal_core::plan::{BulkPlanRecord, Directions, PlanRecord, TestEnd, Transport};
 use caudal_core::units::ByteCount;
 use caudal_engine::LocalBinding;
-use caudal_engine::peer::nttcp::NttcpClient;
+use caudal_foreign::nttcp::NttcpClient;
 use caudal_sys::signal::Interrupt;
 use caudal_wire::nttcp::TransferRequest;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -79,17 +79,12 @@ fn plan_record(line: &NttcpCommandLine, peer: SocketAddr) -> PlanRecord {
     let local = &line.local;
     let remote = with_options(local, &line.remote);
     let sender = if local.transmit { local } else { &remote };
-    PlanRecord {
-        kind: Some(if local.udp {
-            PlanKind::Udp
-        } else {
-            PlanKind::Tcp
-        }),
-        transport: Some(if local.udp {
-            Transport::Udp
-        } else {
-            Transport::Tcp
-        }),
+    let transport = if local.udp {
+        Transport::Udp
+    } else {
+        Transport::Tcp
+    };
+    let keys = BulkPlanRecord {
         peer: Some(peer.to_string().into()),
         directions: Some(if local.transmit {
             Directions::Up
@@ -99,8 +94,9 @@ fn plan_record(line: &NttcpCommandLine, peer: SocketAddr) -> PlanRecord {
         parallel: Some(1),
         end: Some(TestEnd::Bytes(ByteCount::new(sender.bytes()))),
         length: Some(u64::from(sender.length)),
-        ..PlanRecord::default()
-    }
+        ..BulkPlanRecord::default()
+    };
+    PlanRecord::bulk_transfer(Some(transport), keys)
 }
 
 /// A request with more options, which were checked when the command line was parsed.

@@ -47,7 +47,7 @@ impl NttcpLog {
     fn test_line(&mut self, session: u64, event: &Event) -> Option<String> {
         match event {
             Event::Agreed(agreement) => {
-                self.transports.insert(session, agreement.plan.transport?);
+                self.transports.insert(session, agreement.plan.transport()?);
                 describe(&agreement.plan)
             }
             Event::Ended(ended) => {
@@ -67,21 +67,22 @@ impl NttcpLog {
 }
 
 fn describe(plan: &PlanRecord) -> Option<String> {
-    let direction = match plan.directions? {
+    let direction = match plan.directions()? {
         Directions::Down => "download",
         Directions::Up | Directions::Both => "upload",
     };
-    let TestEnd::Bytes(bytes) = plan.end? else {
+    let TestEnd::Bytes(bytes) = plan.bulk()?.end? else {
         return None;
     };
     let bytes = bytes.get();
-    Some(format!("{} {direction}, {bytes} bytes", plan.transport?))
+    Some(format!("{} {direction}, {bytes} bytes", plan.transport()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use caudal_core::event::{Agreement, EndedTest};
+    use caudal_core::plan::BulkPlanRecord;
     use caudal_core::units::ByteCount;
     use caudal_engine::{ClientRefusal, Protocol};
     use caudal_wire::message::Refusal;
@@ -96,12 +97,12 @@ mod tests {
     }
 
     fn test_events() -> [SessionEvent; 2] {
-        let plan = PlanRecord {
-            transport: Some(Transport::Tcp),
+        let keys = BulkPlanRecord {
             directions: Some(Directions::Down),
             end: Some(TestEnd::Bytes(ByteCount::new(8192))),
-            ..PlanRecord::default()
+            ..BulkPlanRecord::default()
         };
+        let plan = PlanRecord::bulk_transfer(Some(Transport::Tcp), keys);
         let agreed = Event::Agreed(Agreement {
             repeat: None,
             plan,

@@ -2,9 +2,9 @@
 
 use super::failure::fail;
 use super::log::NttcpLog;
-use caudal_engine::peer::nttcp::{NttcpOptions, NttcpServer};
 use caudal_engine::server::SessionEventSender;
 use caudal_engine::{Admission, SessionLimits};
+use caudal_foreign::nttcp::{NttcpOptions, NttcpServer};
 use caudal_sys::signal::Interrupt;
 use caudal_wire::nttcp::TransferRequest;
 use std::io::Write;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// The maximum number of clients at once.
+/// Maximum number of clients at once.
 const MAX_CLIENTS: usize = 256;
 /// The time a client may make no progress, as in the original.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(80);

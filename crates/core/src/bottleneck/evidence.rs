@@ -4,12 +4,12 @@ use crate::timeline::MeasuredFlow;
 
 /// The part of the rate asked for that counts as reaching it.
 pub const REACHED: f64 = 0.98;
-/// The share of time limited by one thing from which that thing is the bottleneck.
+/// Minimum share of the time that something limits a test to be its bottleneck.
 pub(super) const MIN_SHARE: f64 = 0.2;
 
-/// The share of the payload that a link can carry from which the link is full.
+/// Minimum share of what a link can carry for the link to be full.
 pub(crate) const FULL: f64 = 0.95;
-/// The share of what a link can carry above which its rate is not what limits a test: it is not the rate that was given.
+/// Maximum share of what a link can carry: beyond it the link does not have the rate that was given.
 pub(super) const MAX_FULL: f64 = 1.05;
 
 /// `true` where nearly all that a link can carry arrived, and not more than that.

@@ -5,7 +5,7 @@ use super::limit::{Bottleneck, LimitedBy};
 use super::tcp::find_tcp;
 use super::udp::find_udp;
 
-/// The minimum time over which the kernel's account, kept in ticks of up to 10 ms, means anything, ns.
+/// Minimum time over which the kernel's account, kept in ticks of up to 10 ms, means anything, ns.
 const MIN_ELAPSED_NS: u64 = 50_000_000;
 
 /// Finds the bottleneck of a flow: the first that applies; see the module for the sources.

@@ -4,7 +4,7 @@ use super::evidence::{Evidence, percent};
 use super::limit::{Bottleneck, LimitedBy};
 use crate::readings::SenderReadings;
 
-/// The share of the readings in which the receiver's window was filled from which it is the limit.
+/// Minimum share of readings with the receiver's window full for it to be the limit.
 const USUALLY_FILLED: f64 = 0.5;
 
 /// The window of the receiver, where what was in flight filled it with room in the congestion window.

@@ -54,6 +54,12 @@ pub enum Cause {
     Policer,
     /// The network: the test ended before slow start had filled it.
     SlowStart,
+    /// The network: nothing passed for a time.
+    Outage,
+    /// The network: segments of full size are lost without a word.
+    MtuBlackHole,
+    /// A sender or receiver: its program stood still for a time.
+    Stopped,
     /// A sender or receiver: its thread was short of processor time.
     Cpu,
     /// A sender or receiver: the application had nothing to send, or did not read.
@@ -114,6 +120,12 @@ impl LimitedBy {
             }
             (Bottleneck::Network, Some(Cause::Policer)) => "the network (a policer)",
             (Bottleneck::Network, Some(Cause::SlowStart)) => "the network (slow start)",
+            (Bottleneck::Network, Some(Cause::Outage)) => "the network (an outage)",
+            (Bottleneck::Network, Some(Cause::MtuBlackHole)) => "the network (an MTU black hole)",
+            (Bottleneck::Sender, Some(Cause::Stopped)) => "the sending program, which stood still",
+            (Bottleneck::Receiver, Some(Cause::Stopped)) => {
+                "the receiving program, which stood still"
+            }
             (Bottleneck::Sender, Some(Cause::Cpu)) => "the sender's CPU",
             (Bottleneck::Sender, Some(Cause::Application)) => "the sending application",
             (Bottleneck::Receiver, Some(Cause::Cpu)) => "the receiver's CPU",

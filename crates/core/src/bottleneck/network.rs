@@ -9,9 +9,9 @@ use super::time_shares::TimeShares;
 use crate::readings::SenderReadings;
 use crate::sample::TcpSnapshot;
 
-/// The share of the readings from which a state counts as the usual one.
+/// Minimum share of readings for a state to be the usual one.
 const USUALLY: f64 = 0.5;
-/// The queueing delay from which a queue counts as bufferbloat, where it also doubles the round-trip time, s.
+/// Minimum queueing delay of bufferbloat, s, where it also doubles the round-trip time.
 const MIN_BLOAT_S: f64 = 0.03;
 
 /// The network as what limits a connection that nothing else did.

@@ -4,7 +4,7 @@ use super::evidence::{Evidence, percent};
 use super::limit::{Bottleneck, Cause, LimitedBy};
 use crate::readings::{ReceiverReadings, SenderReadings};
 
-/// The share of a thread's time on a processor from which it counts as out of CPU.
+/// Minimum share of a thread's time on a processor to count as out of CPU.
 pub const CPU_BOUND: f64 = 0.85;
 
 /// `true` when a thread was short of processor time, with the text of that evidence: a thread that is runnable and waits
@@ -25,7 +25,7 @@ pub(super) fn thread_cpu(used: f64, waited: f64) -> (bool, String) {
     (used + waited >= CPU_BOUND, text)
 }
 
-/// The share of the readings in which a thread had work to do and no processor from which it counts as out of CPU.
+/// Minimum share of readings with work to do and no processor for a thread to count as out of CPU.
 const WAITED_READINGS: f64 = 0.5;
 
 /// The same of the receiving thread. A wait for a processor that lasts is not in the kernel's account yet: then the thread was

@@ -75,6 +75,25 @@ pub(super) fn limited_by_receiver_on_loopback(evidence: &Evidence<'_>) -> Option
     })
 }
 
+/// Minimum share of the time that a receiving thread waits for a processor to be starved.
+const STARVED: f64 = 0.5;
+
+/// The receiver whose thread waited for a processor most of the time, as under the quota of a control group, where nothing speaks for
+/// `network`, the network's own verdict. A starved receiver reads and acknowledges in bursts: to the sender that is a congestion window, or
+/// segments that arrive late and were sent again for nothing.
+pub(super) fn limited_by_starved_receiver(
+    evidence: &Evidence<'_>,
+    network: &LimitedBy,
+) -> Option<LimitedBy> {
+    let nothing_speaks_for_it = matches!(network.cause, None | Some(Cause::Reordering));
+    let (is_bound, cpu) = receiver_cpu(evidence);
+    let is_starved = is_bound && evidence.measured.receiver_cpu_wait >= STARVED;
+    (nothing_speaks_for_it && is_starved).then(|| {
+        let why = format!("{cpu}; the sender saw no queue and no loss that would explain its rate");
+        LimitedBy::because(Cause::Cpu, Bottleneck::Receiver, why)
+    })
+}
+
 /// The evidence that payload waited in the receive buffer for the application; `None` where it did not. A receiver that does not
 /// report its buffer shows it by a window that shrinks: what is left of the buffer.
 fn unread(evidence: &Evidence<'_>) -> Option<String> {

@@ -6,23 +6,23 @@ use super::round_trip::round_trips;
 use crate::readings::SenderReadings;
 use crate::sample::TcpSnapshot;
 
-/// The part of the retransmissions that arrived twice from which they were not needed.
+/// Share of DSACKed retransmissions that makes them spurious.
 const MIN_SPURIOUS: f64 = 0.5;
-/// The minimum fraction of the payload retransmitted that can limit a connection.
+/// Minimum fraction of the payload retransmitted that can limit a connection.
 const MIN_LOSS: f64 = 0.001;
-/// The minimum number of segments retransmitted from which their pattern is looked at.
+/// Minimum number of retransmitted segments for their pattern to be examined.
 const MIN_RETRANSMITS: u64 = 4;
-/// The share of a window lost in one recovery from which losses are not independent of one another.
+/// Minimum share of a window lost in one recovery for losses to be bursty, not independent.
 const MIN_BURST_SHARE: f64 = 0.25;
-/// The time beside two round trips by which losses at a policer may be seen late, s: that between readings.
+/// Time between readings, s: losses at a policer may be seen that late, beside two round trips.
 const READING_S: f64 = 0.02;
-/// The reordering events, as a part of the segments sent, from which delays differ from segment to segment.
+/// Reordering rate above which the RTT shows no queue: reordering events per segment sent.
 const MIN_REORDERED: f64 = 0.1;
-/// The minimum time of a retransmission timeout, s. Source: `TCP_RTO_MIN`, include/net/tcp.h.
+/// Minimum time of a retransmission timeout, s. Source: `TCP_RTO_MIN`, include/net/tcp.h.
 const MIN_TIMEOUT_S: f64 = 0.2;
-/// The part of what a link can carry from which a rate between losses is that of the link.
+/// Minimum share of what a link can carry for a rate between losses to be that of the link.
 const MIN_LINK_PART: f64 = 0.9;
-/// The goodput, as a multiple of what Reno reaches at the same loss, up to which that loss is the limit.
+/// Maximum goodput, relative to that of Reno at the same loss, for that loss to be the limit.
 const MAX_OF_RENO: f64 = 4.0;
 
 /// What one connection retransmitted, with what its sender was found in meanwhile.

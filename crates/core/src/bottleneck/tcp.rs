@@ -4,11 +4,13 @@ use super::evidence::{Evidence, MIN_SHARE, is_full, percent};
 use super::limit::{Bottleneck, Cause, LimitedBy};
 use super::network::{limited_by_network, link_limit};
 use super::processor::out_of_cpu;
-use super::receiver::{limited_by_receiver, limited_by_receiver_on_loopback};
+use super::receiver::{
+    limited_by_receiver, limited_by_receiver_on_loopback, limited_by_starved_receiver,
+};
 use super::time_shares::TimeShares;
 use crate::sample::TcpSnapshot;
 
-/// The share of the readings from which a connection that was out of data counts as short of it.
+/// Minimum share of readings without data to send for a connection to be short of it.
 const SHORT_OF_DATA: f64 = 0.5;
 /// The part of a pacing rate set by hand that counts as reaching it: the kernel's pacing counts headers too.
 const PACED: f64 = 0.85;
@@ -29,7 +31,10 @@ pub(super) fn find_tcp(evidence: &Evidence<'_>) -> LimitedBy {
         .or_else(|| limited_by_idle_sender(evidence, &shares))
         .or_else(|| limited_by_pacing(evidence, &last))
         .or_else(|| limited_by_receiver_on_loopback(evidence))
-        .unwrap_or_else(|| limited_by_network(evidence, &shares, &first, &last))
+        .unwrap_or_else(|| {
+            let network = limited_by_network(evidence, &shares, &first, &last);
+            limited_by_starved_receiver(evidence, &network).unwrap_or(network)
+        })
 }
 
 /// A link whose rate is known and that carried all it can.

@@ -389,6 +389,17 @@ fn a_receiver_without_processor_time_is_the_only_queue_of_a_loopback() {
 }
 
 #[test]
+fn a_starved_receiver_is_the_limit_where_nothing_speaks_for_the_network() {
+    // A tenth of a core, as the quota of a control group leaves it.
+    let starved = |all: &mut Recorded| {
+        all.flow.receiver_cpu = Some(0.1);
+        all.flow.receiver_cpu_wait = 0.85;
+    };
+    assert_eq!(found(|_| {}), (Bottleneck::Network, None));
+    assert_eq!(found(starved), (Bottleneck::Receiver, Some(Cause::Cpu)));
+}
+
+#[test]
 fn a_busy_receiver_that_keeps_up_is_not_the_bottleneck() {
     let busy = |all: &mut Recorded| {
         all.flow.receiver_cpu = Some(0.7);

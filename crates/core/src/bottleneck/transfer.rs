@@ -6,9 +6,9 @@ use super::processor::CPU_BOUND;
 use crate::plan::Rate;
 use crate::transfer::{TransferEnd, TransferEnds, TransferSummary};
 
-/// The fraction of datagrams lost from which loss is taken for the limit.
+/// Minimum fraction of datagrams lost for loss to be the limit.
 const MIN_LOSS: f64 = 0.001;
-/// The share of a transfer's time from which what fills it is the limit.
+/// Minimum share of a transfer's time for what fills it to be the limit.
 const MOST: f64 = 0.5;
 
 /// Finds the bottleneck of a transfer that completed; `None` of one that did not.

@@ -28,6 +28,14 @@ pub(super) fn find_udp(evidence: &Evidence<'_>) -> LimitedBy {
     if let Some(by) = out_of_cpu(evidence) {
         return by;
     }
+    let has_sent_at_rate = evidence
+        .asked_bps
+        .is_some_and(|asked| measured.sent_bps() >= REACHED * asked as f64);
+    if has_sent_at_rate {
+        return LimitedBy::unknown(
+            "the sender kept the rate asked for, and what did not arrive in the time is not accounted for",
+        );
+    }
     if measured.sender_cpu.is_some() {
         return LimitedBy::new(
             Bottleneck::Network,

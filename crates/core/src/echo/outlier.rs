@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The maximum number of round trips of a series that are kept with the kernel's account of them.
+/// Maximum number of round trips of a series that are kept with the kernel's account of them.
 pub(super) const MAX_KEPT: usize = 16;
 /// The multiple of the 99th percentile beyond which a round trip is an outlier.
 pub const OUTLIER_FACTOR: f64 = 10.0;
-/// The minimum number of round trips of which not all are within the 99th percentile.
+/// Minimum number of round trips of which not all are within the 99th percentile.
 pub(super) const MIN_FOR_OUTLIERS: usize = 100;
 
 /// The kernel's account of a round trip, taken when its reply was read.

@@ -84,6 +84,48 @@ pub struct EchoSeries {
     pub slowest: SlowestRoundTrips,
 }
 
+impl EchoSeries {
+    /// `true` where any message was answered, the first or another: the first may be lost like any.
+    #[must_use]
+    pub fn has_reply(&self) -> bool {
+        let mut messages = self.first.iter().chain(&self.replies);
+        messages.any(|reply| reply.ns().is_some())
+    }
+
+    /// Leaves out the messages that a stop of this program delayed, from `from_ns` to `to_ns` after the test's start: how many.
+    ///
+    /// On a schedule these are the ones that were due or under way then; else it is the one whose round trip is that long.
+    pub fn leave_out(&mut self, from_ns: u64, to_ns: u64) -> usize {
+        let before = self.replies.len();
+        if self.departures.len() == before {
+            let is_delayed = |departure: &Departure, reply: &Reply| {
+                let due_ns = departure.intended_ns;
+                let until_ns = due_ns.saturating_add(reply.ns().unwrap_or(departure.late_ns));
+                due_ns <= to_ns && until_ns >= from_ns
+            };
+            let kept: Vec<(Departure, Reply)> = self
+                .departures
+                .iter()
+                .copied()
+                .zip(self.replies.iter().copied())
+                .filter(|(departure, reply)| !is_delayed(departure, reply))
+                .collect();
+            (self.departures, self.replies) = kept.into_iter().unzip();
+        } else {
+            let stop_ns = to_ns.saturating_sub(from_ns);
+            // The stop began some time after this end was last seen to run.
+            let is_delayed = |reply: &Reply| {
+                let ns = reply.ns().unwrap_or(0);
+                ns >= stop_ns - stop_ns / 8
+            };
+            if let Some(nth) = self.replies.iter().rposition(is_delayed) {
+                self.replies.remove(nth);
+            }
+        }
+        before - self.replies.len()
+    }
+}
+
 /// The measurements of a round-trip test.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EchoRecord {
@@ -91,4 +133,75 @@ pub struct EchoRecord {
     pub series: Vec<EchoSeries>,
     /// The offset between the clocks of both ends, where one-way delays were measured.
     pub clock: Option<ClockOffsetLine>,
+}
+
+impl EchoRecord {
+    /// The one-way delays of a scheduled message, up and down, ns, after the clocks' offset is taken out.
+    #[must_use]
+    pub fn one_way_ns(&self, departure: &Departure) -> Option<(i64, i64)> {
+        let at = i64::try_from(departure.intended_ns).unwrap_or(i64::MAX);
+        let offset = self.clock.map(|clock| clock.offset_ns(at))?;
+        let way = departure.one_way?;
+        Some((
+            way.up_ns.saturating_sub(offset),
+            way.down_ns.saturating_add(offset),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn messages_due_while_this_program_stood_still_are_left_out() {
+        let departure = |nth: u64| Departure {
+            intended_ns: nth * 20 * MS,
+            late_ns: 0,
+            one_way: None,
+        };
+        let mut series = EchoSeries {
+            replies: vec![Reply::after(MS); 100],
+            departures: (0..100).map(departure).collect(),
+            ..EchoSeries::default()
+        };
+        // 0.5 to 1.0 s: the 26 messages from 500 ms to 1000 ms.
+        assert_eq!(series.leave_out(500 * MS, 1000 * MS), 26);
+        assert_eq!((series.replies.len(), series.departures.len()), (74, 74));
+        assert!(
+            series
+                .departures
+                .iter()
+                .all(|one| !(500 * MS..=1000 * MS).contains(&one.intended_ns))
+        );
+    }
+
+    #[test]
+    fn a_series_whose_first_message_alone_is_lost_has_replies() {
+        let mut series = EchoSeries {
+            first: Some(Reply::LOST),
+            replies: vec![Reply::LOST, Reply::after(MS)],
+            ..EchoSeries::default()
+        };
+        assert!(series.has_reply());
+        series.replies.pop();
+        assert!(!series.has_reply());
+        series.first = Some(Reply::after(MS));
+        assert!(series.has_reply());
+    }
+
+    #[test]
+    fn a_round_trip_as_long_as_the_stop_is_left_out() {
+        let mut replies = vec![Reply::after(MS); 10];
+        replies[4] = Reply::after(4980 * MS);
+        let mut series = EchoSeries {
+            replies,
+            ..EchoSeries::default()
+        };
+        assert_eq!(series.leave_out(2700 * MS, 7750 * MS), 1);
+        assert!(series.replies.iter().all(|reply| reply.ns() == Some(MS)));
+        assert_eq!(series.leave_out(2700 * MS, 7750 * MS), 0);
+    }
 }

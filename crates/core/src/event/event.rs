@@ -3,11 +3,12 @@
 use super::connection::{ConnectingSocket, DataConnection, ListeningSocket};
 use super::cut_short::CutShort;
 use super::end_report::EndReport;
+use crate::connect::ConnectInterval;
 use crate::echo::RoundTripInterval;
 use crate::interval::FlowInterval;
 use crate::loss::ImplausibleLoss;
 use crate::path::PathRound;
-use crate::plan::{Plan, PlanRecord};
+use crate::plan::{Plan, PlanKind, PlanRecord};
 use crate::quality::QualityInterval;
 use crate::run::Run;
 use crate::sample::{Counters, FlowEnd, Sample};
@@ -56,6 +57,11 @@ pub enum Event {
     Quality {
         /// The interval.
         interval: QualityInterval,
+    },
+    /// An interval of a test of the connection rate is complete.
+    Connections {
+        /// The interval.
+        interval: ConnectInterval,
     },
     /// The round trips of an interval of a round-trip test of one size.
     RoundTrips(RoundTripInterval),
@@ -113,6 +119,22 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The workload that an event belongs to; `None` for one of any workload.
+    #[must_use]
+    pub fn kind(&self) -> Option<PlanKind> {
+        match self {
+            Self::Agreed(agreement) => agreement.plan.kind(),
+            Self::Size(_) | Self::RoundTrips(_) => Some(PlanKind::Rtt),
+            Self::Connections { .. } => Some(PlanKind::Connect),
+            Self::Quality { .. } => Some(PlanKind::Quality),
+            Self::Transfer(_) | Self::Transferred { .. } => Some(PlanKind::File),
+            Self::PathRound { .. } => Some(PlanKind::Path),
+            _ => None,
+        }
+    }
+}
+
 /// A plan that both ends hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
@@ -131,10 +153,7 @@ impl Agreement {
     pub fn new(plan: &Plan, peer: SocketAddr, changed: &[ExternalText]) -> Self {
         Self {
             repeat: None,
-            plan: PlanRecord {
-                peer: Some(peer.to_string().into()),
-                ..PlanRecord::from(plan)
-            },
+            plan: PlanRecord::from(plan).with_peer(peer.to_string()),
             changed: changed.to_vec(),
         }
     }

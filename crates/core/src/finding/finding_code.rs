@@ -23,8 +23,16 @@ pub enum FindingCode {
     FramesCutOff,
     /// Frames were cut off within their headers.
     HeadersCutOff,
+    /// No frame belongs to a flow.
+    NoFlow,
+    /// A file holds several captures.
+    Concatenated,
     /// Times of frames go backwards.
     TimeBackwards,
+    /// The clock was set while capturing.
+    ClockSet,
+    /// Frames have no time.
+    NoTimes,
     /// Frames were captured twice.
     DuplicateFrames,
     /// Flows are added up instead of being shown.
@@ -133,7 +141,7 @@ const fn facts(
 }
 
 /// Every code of this version, the most important of a severity first.
-static CODES: [CodeFacts; 47] = [
+static CODES: [CodeFacts; 51] = [
     facts(
         FindingCode::NothingCaptured,
         "nothing-captured",
@@ -170,6 +178,34 @@ static CODES: [CodeFacts; 47] = [
         "capture on an Ethernet interface or with -i any",
     ),
     facts(
+        FindingCode::NoFlow,
+        "no-flow",
+        FindingSeverity::Problem,
+        "no frame holds a packet of IP that could be read: there is nothing to analyse",
+        "capture where packets pass that are neither encrypted nor in an encapsulation that is not read; docs/captures.md names those that are",
+    ),
+    facts(
+        FindingCode::ClockSet,
+        "clock-set",
+        FindingSeverity::Problem,
+        "the clock was set while capturing: rates of the flows concerned are unknown, and no time counts between the two frames",
+        "capture again with a clock that is synchronised before",
+    ),
+    facts(
+        FindingCode::NoTimes,
+        "no-times",
+        FindingSeverity::Problem,
+        "frames have no time: rates, round-trip times and delays of their flows are unknown",
+        "capture into pcap, or pcapng with Enhanced Packet Blocks",
+    ),
+    facts(
+        FindingCode::Concatenated,
+        "concatenated",
+        FindingSeverity::Notice,
+        "a file holds several captures one after the other: they are read as one that goes on",
+        "put captures together by time with mergecap, or give their files one by one",
+    ),
+    facts(
         FindingCode::FramesCutOff,
         "frames-cut-off",
         FindingSeverity::Information,
@@ -194,8 +230,8 @@ static CODES: [CodeFacts; 47] = [
         FindingCode::DuplicateFrames,
         "duplicate-frames",
         FindingSeverity::Notice,
-        "frames are the one before them once more: captured at two places, or duplicated on the way",
-        "capture on one interface; captures of both ends, --sender and --receiver, tell how many the way duplicated",
+        "packets were captured twice: as they came to a router or bridge and as they left, by a port that copies frames, or because the way duplicated them; each counts once",
+        "none needed; captures on one interface have each packet once, and those of both ends, --sender and --receiver, tell how many the way duplicated",
     ),
     facts(
         FindingCode::FlowsFolded,
@@ -257,7 +293,7 @@ static CODES: [CodeFacts; 47] = [
         FindingCode::NotCompleted,
         "not-completed",
         FindingSeverity::Notice,
-        "the SYN-ACK was not acknowledged: its way back is broken, or the client is a scanner",
+        "the SYN-ACK was not acknowledged: its return path is broken, or the client is a scanner",
         "check the route from the server to the client",
     ),
     facts(
@@ -370,7 +406,7 @@ static CODES: [CodeFacts; 47] = [
         "spurious-retransmissions",
         FindingSeverity::Notice,
         "segments were sent again although they had been acknowledged: delays vary widely, or acknowledgements are lost",
-        "look for reordering and for queues on the way back",
+        "look for reordering and for queues on the return path",
     ),
     facts(
         FindingCode::OutOfOrder,

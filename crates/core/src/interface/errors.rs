@@ -26,7 +26,7 @@ pub struct LinkErrors {
     /// Frames received with a length that is not allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rx_length_errors: Option<u64>,
-    /// Frames received with a wrong check sequence.
+    /// Frames received with CRC (FCS) errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rx_crc_errors: Option<u64>,
     /// Frames received that are not whole bytes.
@@ -62,7 +62,7 @@ pub struct LinkErrors {
     /// Frames sent after more than one collision: `aMultipleCollisionFrames`, IEEE 802.3 section 30.3.1.1.4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multiple_collision_frames: Option<u64>,
-    /// Frames received with a wrong check sequence: `aFrameCheckSequenceErrors`, IEEE 802.3 section 30.3.1.1.6.
+    /// Frames received with CRC (FCS) errors: `aFrameCheckSequenceErrors`, IEEE 802.3 section 30.3.1.1.6.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_check_sequence_errors: Option<u64>,
     /// Frames received that are not whole bytes: `aAlignmentErrors`, IEEE 802.3 section 30.3.1.1.7.
@@ -80,7 +80,7 @@ pub struct LinkErrors {
     /// Frames during which the carrier was lost: `aCarrierSenseErrors`, IEEE 802.3 section 30.3.1.1.13.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier_sense_errors: Option<u64>,
-    /// Frames received that are shorter than 64 bytes and have a wrong check sequence: `etherStatsFragments`, RFC 2819.
+    /// Frames received that are shorter than 64 bytes and have CRC (FCS) errors: `etherStatsFragments`, RFC 2819.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fragments: Option<u64>,
 }

@@ -16,9 +16,9 @@ use std::fmt;
 pub struct LinkModes(#[schemars(length(max = 128))] Vec<ExternalText>);
 
 impl LinkModes {
-    /// The maximum number of modes. The kernel knew 121 in 2025, of which an interface has a few.
+    /// Maximum number of modes. The kernel knew 121 in 2025, of which an interface has a few.
     pub const MAX_MODES: usize = 128;
-    /// The maximum length of a name, bytes. Source: `ETH_GSTRING_LEN`, include/uapi/linux/ethtool.h.
+    /// Maximum length of a name, bytes. Source: `ETH_GSTRING_LEN`, include/uapi/linux/ethtool.h.
     pub const MAX_BYTES: usize = 32;
 
     /// The modes among what an end advertises: ports, flow control and error correction are no modes. What is beyond the limits is left

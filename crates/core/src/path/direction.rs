@@ -26,9 +26,12 @@ pub enum CapacityEvidence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NarrowCapacity {
     /// The capacity, bits per second of frames on the wire; its ends are bounds from the noise of the times, without a confidence. Absent where
-    /// it cannot be told.
+    /// it cannot be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bps: Option<Estimate>,
+    /// The rate that the path carries at least, where it is too fast for hosts to tell more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least_bps: Option<BitRate>,
     /// What it was read from.
     pub evidence: CapacityEvidence,
     /// The packets of a bulk after the first; absent for pairs.
@@ -45,7 +48,7 @@ pub struct NarrowCapacity {
     pub shaper: Option<PathShaper>,
     /// The longest train: a shaper whose bucket holds more does not show.
     pub longest_train_bytes: ByteCount,
-    /// How much it deserves to be believed.
+    /// Confidence in this estimate.
     pub confidence: StatementConfidence,
     /// The reason, in one sentence.
     pub reason: ExternalText,
@@ -88,10 +91,10 @@ pub struct PathDirection {
     /// The capacity of the narrow link; absent where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub narrow: Option<NarrowCapacity>,
-    /// The available bandwidth; absent where it was not measured or cannot be told.
+    /// The available bandwidth; absent where it was not measured or cannot be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<PathAvailable>,
-    /// Why the available bandwidth cannot be told.
+    /// Why the available bandwidth cannot be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_unknown: Option<ExternalText>,
     /// The window that TCP needs, and what the kernels of both ends allow; absent where the capacity or the round-trip time is not known.

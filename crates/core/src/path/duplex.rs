@@ -50,7 +50,7 @@ impl PathDuplexMode {
     }
 }
 
-/// The kind of a run that the duplex mode is told from.
+/// The kind of a run that shows the duplex mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DuplexRunKind {
@@ -64,7 +64,7 @@ pub enum DuplexRunKind {
     Saturating,
 }
 
-/// One direction of a run that the duplex mode is told from.
+/// One direction of a run that shows the duplex mode.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DuplexRun {
     /// The kind.
@@ -100,7 +100,7 @@ pub struct PathEndLink {
     pub growth_together: Option<LinkErrors>,
     /// What it says of the duplex mode, in one sentence.
     pub reason: ExternalText,
-    /// How much that deserves to be believed.
+    /// Confidence in that.
     pub confidence: StatementConfidence,
     /// What to do; absent where there is nothing to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,7 +112,7 @@ pub struct PathEndLink {
 pub struct PathDuplex {
     /// The mode.
     pub mode: PathDuplexMode,
-    /// How much it deserves to be believed.
+    /// Confidence in this statement.
     pub confidence: StatementConfidence,
     /// The reason, in one sentence.
     pub reason: ExternalText,
@@ -125,7 +125,7 @@ pub struct PathDuplex {
     /// What to do, where it is the links between both ends that it concerns; absent where there is nothing to do, or an end has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<ExternalText>,
-    /// The runs it was told from.
+    /// The runs that showed it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<DuplexRun>,
 }

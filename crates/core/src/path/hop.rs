@@ -82,9 +82,11 @@ impl PathHop {
         }
     }
 
-    /// The part of the probes that was not answered, from 0 to 1; `None` without probes.
+    /// The part of the probes that was not answered, from 0 to 1; `None` without probes, and for a hop that limits its answers: those that
+    /// it left out were not lost.
     #[must_use]
     pub fn loss(&self) -> Option<f64> {
-        (self.probes > 0).then(|| self.unanswered as f64 / self.probes as f64)
+        (self.probes > 0 && self.answering != HopAnswering::RateLimited)
+            .then(|| self.unanswered as f64 / self.probes as f64)
     }
 }

@@ -40,7 +40,7 @@ impl PathLinkClass {
     }
 }
 
-/// How much a statement deserves to be believed.
+/// Confidence in a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StatementConfidence {

@@ -4,6 +4,7 @@ mod between_ends;
 mod cost;
 mod direction;
 mod duplex;
+mod flows;
 mod hop;
 mod link;
 mod mtu;
@@ -11,18 +12,21 @@ mod report;
 mod round;
 mod route;
 mod throughput;
+mod unreached;
 
 pub use between_ends::PathBetweenEnds;
 pub use cost::{ProbingCost, ProbingMeans};
 pub use direction::{CapacityEvidence, NarrowCapacity, PathAvailable, PathDirection, PathShaper};
 pub use duplex::{DuplexRun, DuplexRunKind, PathDuplex, PathDuplexMode, PathEndLink};
+pub use flows::{DroppedFlow, FlowHop, PathFlows};
 pub use hop::{HopAnswering, PathHop};
 pub use link::{NarrowPathLink, PathLink, PathLinkClass, StatementConfidence};
 pub use mtu::{MtuEvidence, PathMtu};
-pub use report::{HostAnswer, PathReport, PathTarget};
+pub use report::{HostAnswer, PathReport, PathResult, PathTarget};
 pub use round::{PathPhase, PathRound};
 pub use route::{RouteChange, RouteCount};
 pub use throughput::{
     DirectionThroughput, PathThroughput, ThroughputRun, WINDOW_SHARES, buffer_delay,
     tcp_efficiency, transfer_time_ratio,
 };
+pub use unreached::{PathRefusal, RoutingLoop};

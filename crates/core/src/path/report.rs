@@ -3,10 +3,13 @@
 use super::between_ends::PathBetweenEnds;
 use super::cost::{ProbingCost, ProbingMeans};
 use super::duplex::PathDuplex;
+use super::flows::PathFlows;
 use super::hop::PathHop;
 use super::link::{NarrowPathLink, PathLink};
 use super::mtu::PathMtu;
 use super::route::{RouteChange, RouteCount};
+use super::unreached::{PathRefusal, RoutingLoop};
+use crate::quality::QualityReport;
 use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,14 +45,20 @@ pub struct PathReport {
     pub target: PathTarget,
     /// How that host answered.
     pub host_answer: HostAnswer,
+    /// Who says that packets do not reach the host, and why; absent where nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<PathRefusal>,
+    /// The routing loop in which packets to the host end; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing_loop: Option<RoutingLoop>,
     /// The hops, by TTL from 1 without gaps.
     pub hops: Vec<PathHop>,
     /// The links between those that answer.
     pub links: Vec<PathLink>,
-    /// The link of the smallest capacity; absent where it cannot be told.
+    /// The link of the smallest capacity; absent where it cannot be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub narrow: Option<NarrowPathLink>,
-    /// Why the narrow link cannot be told.
+    /// Why the narrow link cannot be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub narrow_unknown: Option<ExternalText>,
     /// The path MTU; absent where it was not measured.
@@ -58,6 +67,9 @@ pub struct PathReport {
     /// The number of routes; absent where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routes: Option<RouteCount>,
+    /// How it treats flows of several source ports, by transport protocol; empty where that was not asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<PathFlows>,
     /// The changes of the route while it was probed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<RouteChange>,
@@ -76,6 +88,15 @@ pub struct PathReport {
     /// The reason why probing ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<ExternalText>,
+}
+
+/// The result of probing a path, with the latency under load that was measured over it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathResult {
+    /// The path.
+    pub report: PathReport,
+    /// The latency under load; `None` where it was not measured.
+    pub under_load: Option<Box<QualityReport>>,
 }
 
 impl PathReport {

@@ -2,15 +2,16 @@
 
 use super::acceptance_error::{AcceptanceError, check_duration, check_rate, same};
 use super::bulk::BulkPlan;
+use super::connect::ConnectPlan;
 use super::echo::EchoPlan;
 use super::error::Quantity;
-use super::plan::Plan;
 use super::quality::QualityPlan;
 use super::tcp::TcpPlan;
 use super::terms::{Omit, TestEnd};
 use super::trains::TrainsPlan;
 use super::transfer_acceptance::check_transfer;
 use super::udp::UdpPlan;
+use super::workloads::Plan;
 
 /// Checks a plan that a server accepted against the plan that was offered.
 ///
@@ -25,6 +26,7 @@ pub fn check_accepted(offered: &Plan, accepted: &Plan) -> Result<(), AcceptanceE
         (Plan::Tcp(offered), Plan::Tcp(accepted)) => check_tcp(offered, accepted),
         (Plan::Udp(offered), Plan::Udp(accepted)) => check_udp(offered, accepted),
         (Plan::Echo(offered), Plan::Echo(accepted)) => check_echo(offered, accepted),
+        (Plan::Connect(offered), Plan::Connect(accepted)) => check_connect(offered, accepted),
         (Plan::Quality(offered), Plan::Quality(accepted)) => check_quality(offered, accepted),
         (Plan::Transfer(offered), Plan::Transfer(accepted)) => check_transfer(offered, accepted),
         (Plan::Trains(offered), Plan::Trains(accepted)) => check_trains(offered, accepted),
@@ -61,6 +63,37 @@ fn check_udp(offered: &UdpPlan, accepted: &UdpPlan) -> Result<(), AcceptanceErro
     } = accepted;
     check_bulk(&offered.bulk, bulk)?;
     same("setting of payload verification", &offered.verify, verify)
+}
+
+/// A server may open connections more slowly, or fewer of them, and makes the certificate.
+fn check_connect(offered: &ConnectPlan, accepted: &ConnectPlan) -> Result<(), AcceptanceError> {
+    let ConnectPlan {
+        parallel,
+        time,
+        count,
+        interval,
+        period,
+        timeout,
+        tls,
+        certificate: _,
+        dscp,
+    } = accepted;
+    same("number of connections at once", &offered.parallel, parallel)?;
+    check_duration(offered.time, *time)?;
+    let count_of = |count: &Option<u64>| count.unwrap_or(u64::MAX);
+    if count_of(count) > count_of(&offered.count) {
+        return Err(AcceptanceError::Different("number of connections"));
+    }
+    same("reporting interval", &offered.interval, interval)?;
+    if offered
+        .period
+        .is_some_and(|offered| period.is_none_or(|period| period < offered))
+    {
+        return Err(AcceptanceError::Different("schedule"));
+    }
+    same("timeout", &offered.timeout, timeout)?;
+    same("use of TLS", &offered.tls, tls)?;
+    same("DSCP", &offered.dscp, dscp)
 }
 
 fn check_quality(offered: &QualityPlan, accepted: &QualityPlan) -> Result<(), AcceptanceError> {

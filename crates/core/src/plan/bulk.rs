@@ -2,9 +2,13 @@
 
 use super::error::{PlanError, Quantity, check_range};
 use super::limits::{MAX_DURATION, MAX_FLOWS, MAX_INTERVALS, MIN_INTERVAL};
-use super::terms::{Directions, Omit, PlannedFlow, Rate, TestEnd};
+use super::record_keys::{PlanKeys, RecordError, known, nullable, whole_nanoseconds};
+use super::terms::{Directions, Omit, Pacing, PlannedFlow, Rate, TestEnd, Transport};
 use super::ticks::Ticks;
+use crate::text::ExternalText;
 use crate::units::{ByteCount, format_duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The part of a bulk transfer's plan that TCP and UDP share.
@@ -33,6 +37,20 @@ pub struct BulkPlan {
 }
 
 impl BulkPlan {
+    /// The transfer in a few words, as its server tells it.
+    pub(super) fn at_server(&self) -> String {
+        let directions = match self.directions {
+            Directions::Up => "upload",
+            Directions::Down => "download",
+            Directions::Both => "both directions",
+        };
+        let end = match self.end {
+            TestEnd::Time(time) => format_duration(time),
+            TestEnd::Bytes(bytes) => bytes.to_string(),
+        };
+        format!("{directions}, {} flow(s), {end}", self.parallel)
+    }
+
     /// The flows of this plan: all of the first direction, then all of the second.
     pub fn flows(&self) -> impl Iterator<Item = PlannedFlow> + '_ {
         self.directions
@@ -171,5 +189,155 @@ pub(super) fn check_congestion(name: Option<&str>) -> Result<(), PlanError> {
             allowed: "it must be a name of at most 15 letters, such as cubic".to_owned(),
         }),
         _ => Ok(()),
+    }
+}
+
+/// The plan of a bulk transfer as documents and messages carry it, as far as it is known: one of either transport has the keys
+/// of both, those of the other unset.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BulkPlanRecord {
+    /// The server's address and port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<ExternalText>,
+    /// The transport protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// The directions measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directions: Option<Directions>,
+    /// Flows in each direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel: Option<u32>,
+    /// The condition that ends the test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<TestEnd>,
+    /// The reporting interval, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_ns: Option<u64>,
+    /// The warm-up excluded from the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub omit: Option<Omit>,
+    /// The rate asked of each flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Payload bytes of one send (TCP) or of a datagram (UDP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<u64>,
+    /// Socket buffers asked for, bytes; null leaves them to the kernel (TCP) or to caudal (UDP).
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub window: Option<Option<ByteCount>>,
+    /// The maximum segment size asked for.
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub mss: Option<Option<u32>>,
+    /// The congestion control asked for.
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub congestion: Option<Option<ExternalText>>,
+    /// `true` when Nagle's algorithm is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_delay: Option<bool>,
+    /// The DSCP asked for.
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub dscp: Option<Option<u8>>,
+    /// `true` when flows are opened as Multipath TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mptcp: Option<bool>,
+    /// `true` when the receiver drops payload inside the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discard: Option<bool>,
+    /// `true` when the sender hands over pages instead of copying.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zero_copy: Option<bool>,
+    /// `true` when the receiver compares every payload byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<bool>,
+    /// The way UDP senders with a rate wait for the next departure; absent in a plan of a version that was always precise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
+    /// `true` when both ends are one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_machine: Option<bool>,
+}
+
+impl PlanKeys for BulkPlanRecord {
+    fn peer(&self) -> Option<&ExternalText> {
+        self.peer.as_ref()
+    }
+
+    fn set_peer(&mut self, address: ExternalText) {
+        self.peer = Some(address);
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        self.transport
+    }
+
+    fn directions(&self) -> Option<Directions> {
+        self.directions
+    }
+
+    fn rate(&self) -> Option<Rate> {
+        self.rate
+    }
+}
+
+impl From<&BulkPlan> for BulkPlanRecord {
+    /// The keys that both transports have; those of one alone are unset.
+    fn from(plan: &BulkPlan) -> Self {
+        Self {
+            directions: Some(plan.directions),
+            parallel: Some(plan.parallel),
+            end: Some(plan.end),
+            interval_ns: Some(whole_nanoseconds(plan.interval)),
+            omit: Some(plan.omit),
+            rate: Some(plan.rate),
+            length: Some(u64::from(plan.length)),
+            window: Some(plan.window),
+            mss: Some(None),
+            congestion: Some(None),
+            no_delay: Some(false),
+            dscp: Some(plan.dscp),
+            mptcp: Some(false),
+            discard: Some(false),
+            zero_copy: Some(false),
+            verify: Some(false),
+            same_machine: Some(plan.same_machine),
+            ..Self::default()
+        }
+    }
+}
+
+impl TryFrom<&BulkPlanRecord> for BulkPlan {
+    type Error = RecordError;
+
+    fn try_from(record: &BulkPlanRecord) -> Result<Self, RecordError> {
+        Ok(Self {
+            directions: known(record.directions, "directions")?,
+            parallel: known(record.parallel, "parallel")?,
+            end: known(record.end, "end")?,
+            interval: Duration::from_nanos(known(record.interval_ns, "interval_ns")?),
+            omit: known(record.omit, "omit")?,
+            rate: known(record.rate, "rate")?,
+            length: u32::try_from(known(record.length, "length")?)
+                .map_err(|_| RecordError::OutOfRange("length"))?,
+            window: record.window.flatten(),
+            dscp: record.dscp.flatten(),
+            same_machine: known(record.same_machine, "same_machine")?,
+        })
     }
 }

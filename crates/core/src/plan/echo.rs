@@ -6,7 +6,12 @@ use super::limits::{
     MAX_DATAGRAM, MAX_ECHO_BYTES, MAX_ECHO_VALUES, MAX_FLOWS, MAX_MESSAGE, MAX_MESSAGES, MAX_SIZES,
 };
 use super::nanoseconds;
-use super::terms::Transport;
+use super::record_keys::{
+    PlanKeys, RecordError, congestion_name, known, nullable, whole_nanoseconds,
+};
+use super::terms::{Direction, PlannedFlow, Transport};
+use super::workload_plan::WorkloadPlan;
+use crate::text::ExternalText;
 use crate::units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -146,6 +151,141 @@ impl EchoPlan {
             });
         }
         Ok(())
+    }
+}
+
+impl WorkloadPlan for EchoPlan {
+    fn check(&self) -> Result<(), PlanError> {
+        self.check()
+    }
+
+    fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    fn workload_name(&self) -> &'static str {
+        "a round-trip test"
+    }
+
+    fn at_server(&self) -> String {
+        format!(
+            "echo over {}, {} connection(s), {} size(s)",
+            self.transport,
+            self.clients,
+            self.sizes.len()
+        )
+    }
+
+    fn flows(&self) -> Vec<PlannedFlow> {
+        let flow = |id| PlannedFlow {
+            id,
+            direction: Direction::Up,
+        };
+        (0..self.clients).map(flow).collect()
+    }
+}
+
+/// The plan of a round-trip test as documents and messages carry it, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RttPlanRecord {
+    /// The server's address and port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<ExternalText>,
+    /// The transport protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// Socket buffers asked for, bytes; null leaves them to the kernel (TCP) or to caudal (UDP).
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub window: Option<Option<ByteCount>>,
+    /// The congestion control asked for.
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub congestion: Option<Option<ExternalText>>,
+    /// `true` when Nagle's algorithm is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_delay: Option<bool>,
+    /// The DSCP asked for.
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub dscp: Option<Option<u8>>,
+    /// Connections of a round-trip test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
+    /// Message sizes in bytes, in the order they are measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Vec<u32>>,
+    /// Messages counted for each size and client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// The times at which messages are sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<EchoSchedule>,
+    /// The time allowed for a reply, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ns: Option<u64>,
+    /// The seed of a random schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+impl PlanKeys for RttPlanRecord {
+    fn peer(&self) -> Option<&ExternalText> {
+        self.peer.as_ref()
+    }
+
+    fn set_peer(&mut self, address: ExternalText) {
+        self.peer = Some(address);
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        self.transport
+    }
+}
+
+impl From<&EchoPlan> for RttPlanRecord {
+    fn from(plan: &EchoPlan) -> Self {
+        Self {
+            transport: Some(plan.transport),
+            clients: Some(plan.clients),
+            sizes: Some(plan.sizes.clone()),
+            count: Some(plan.count),
+            schedule: Some(plan.schedule),
+            timeout_ns: Some(whole_nanoseconds(plan.timeout)),
+            no_delay: Some(plan.no_delay),
+            congestion: Some(plan.congestion.as_deref().map(Into::into)),
+            dscp: Some(plan.dscp),
+            window: Some(plan.window),
+            ..Self::default()
+        }
+    }
+}
+
+impl TryFrom<&RttPlanRecord> for EchoPlan {
+    type Error = RecordError;
+
+    fn try_from(record: &RttPlanRecord) -> Result<Self, RecordError> {
+        Ok(Self {
+            transport: known(record.transport, "transport")?,
+            clients: known(record.clients, "clients")?,
+            sizes: known(record.sizes.clone(), "sizes")?,
+            count: known(record.count, "count")?,
+            schedule: known(record.schedule, "schedule")?,
+            timeout: Duration::from_nanos(known(record.timeout_ns, "timeout_ns")?),
+            no_delay: known(record.no_delay, "no_delay")?,
+            congestion: congestion_name(&record.congestion),
+            dscp: record.dscp.flatten(),
+            window: record.window.flatten(),
+        })
     }
 }
 

@@ -11,6 +11,8 @@ pub enum Quantity {
     Length,
     /// The reporting interval.
     Interval,
+    /// The number of reporting intervals.
+    Intervals,
     /// The duration of the measured part.
     Duration,
     /// The duration of the phase without load.
@@ -31,6 +33,8 @@ pub enum Quantity {
     Congestion,
     /// Connections of an echo test.
     Clients,
+    /// Connections of a test of their rate.
+    Connections,
     /// Messages of each size.
     Messages,
     /// Message sizes.
@@ -75,6 +79,7 @@ impl fmt::Display for Quantity {
             Self::ParallelFlows => "the number of parallel flows",
             Self::Length => "the length",
             Self::Interval => "the reporting interval",
+            Self::Intervals => "the number of reporting intervals",
             Self::Duration => "the duration",
             Self::IdleTime => "the time without load",
             Self::WarmUp => "the warm-up",
@@ -85,6 +90,7 @@ impl fmt::Display for Quantity {
             Self::Window => "the window",
             Self::Congestion => "the congestion control",
             Self::Clients => "the number of clients",
+            Self::Connections => "the number of connections",
             Self::Messages => "the number of messages",
             Self::MessageSizes => "the message size",
             Self::SizeCount => "the number of message sizes",

@@ -1,8 +1,8 @@
 //! The names of files that are transferred: paths below a directory, whoever sends them.
 
-/// The maximum length of a name, bytes.
+/// Maximum length of a name, bytes.
 const MAX_NAME_BYTES: usize = 1024;
-/// The maximum length of a component, bytes (`NAME_MAX` of Linux), less the suffix of a journal.
+/// Maximum length of a component, bytes (`NAME_MAX` of Linux), less the suffix of a journal.
 const MAX_COMPONENT_BYTES: usize = 255 - ".part.journal".len();
 
 /// A name under which no file can be transferred.

@@ -6,6 +6,7 @@
 mod acceptance;
 mod acceptance_error;
 mod bulk;
+mod connect;
 mod datagram_sizes;
 mod echo;
 mod error;
@@ -20,6 +21,8 @@ pub mod nanoseconds;
 mod plan;
 mod quality;
 mod record;
+mod record_keys;
+mod reduced;
 mod tcp;
 mod terms;
 mod ticks;
@@ -27,29 +30,35 @@ mod trains;
 mod transfer;
 mod transfer_acceptance;
 mod udp;
+mod workload_plan;
+mod workloads;
 
 pub use acceptance::check_accepted;
 pub use acceptance_error::AcceptanceError;
-pub use bulk::BulkPlan;
+pub use bulk::{BulkPlan, BulkPlanRecord};
+pub use connect::{ConnectPlan, ConnectPlanRecord};
 pub use datagram_sizes::DatagramSizes;
-pub use echo::{EchoPlan, EchoSchedule};
+pub use echo::{EchoPlan, EchoSchedule, RttPlanRecord};
 pub use error::{PlanError, Quantity};
 pub use file_name::{FileNameError, check_file_name};
 pub use limits::*;
 pub use message_sizes::{MessageSizes, MessageSizesError};
-pub use plan::Plan;
-pub use quality::{MIN_PHASE, PROBE_BYTES, PhaseLoad, PlannedPhase, ProbePeriods, QualityPlan};
-pub use record::{PlanKind, PlanRecord, RecordError};
+pub use quality::{
+    MIN_PHASE, PROBE_BYTES, PhaseLoad, PlannedPhase, ProbePeriods, QualityPlan, QualityPlanRecord,
+};
+pub use record_keys::RecordError;
+pub use reduced::ReducedPlan;
 pub use tcp::TcpPlan;
 pub use terms::{Direction, Directions, Omit, Pacing, PlannedFlow, Rate, TestEnd, Transport};
 pub use ticks::Ticks;
 pub use trains::{
-    MAX_SERIES_DATAGRAMS, MAX_TIMED_DATAGRAMS, MAX_TRAIN_DATAGRAM, PlannedTrains, TrainSeries,
-    TrainSpacing, TrainsPlan, train_burst,
+    MAX_SERIES_DATAGRAMS, MAX_TIMED_DATAGRAMS, MAX_TRAIN_DATAGRAM, PathPlanRecord, PlannedTrains,
+    TrainSeries, TrainSpacing, TrainsPlan, train_burst,
 };
 pub use transfer::{
-    ArqMode, BULK_WRITE_BYTES, DEFAULT_PACKET_BYTES, FileIdentity, FileProtocol, MAX_PACKET_BYTES,
-    MAX_WRITE_BYTES, RESUME_UNIT_BYTES, RbtTransfer, SendTier, TcpTransferSettings,
-    TransferContent, TransferPlan, TransferSink, TransferVia,
+    ArqMode, BULK_WRITE_BYTES, DEFAULT_PACKET_BYTES, FileIdentity, FilePlanRecord, FileProtocol,
+    MAX_PACKET_BYTES, MAX_WRITE_BYTES, RESUME_UNIT_BYTES, RbtTransfer, SendTier,
+    TcpTransferSettings, TransferContent, TransferPlan, TransferSink, TransferVia,
 };
 pub use udp::UdpPlan;
+pub use workloads::{Plan, PlanKind, PlanRecord};

@@ -1,31 +1,17 @@
 //! A test of any workload.
 
 use super::bulk::BulkPlan;
+use super::connect::ConnectPlan;
 use super::echo::EchoPlan;
 use super::error::PlanError;
 use super::quality::QualityPlan;
 use super::tcp::TcpPlan;
-use super::terms::{Direction, Pacing, PlannedFlow, Transport};
+use super::terms::{Pacing, PlannedFlow, Transport};
 use super::trains::TrainsPlan;
 use super::transfer::TransferPlan;
 use super::udp::UdpPlan;
-
-/// A test with nothing left open, which both ends carry out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Plan {
-    /// A bulk transfer over TCP.
-    Tcp(TcpPlan),
-    /// A bulk transfer over UDP.
-    Udp(UdpPlan),
-    /// Messages that the server sends back whole.
-    Echo(EchoPlan),
-    /// A phase of a test of latency under load.
-    Quality(QualityPlan),
-    /// A file transfer.
-    Transfer(TransferPlan),
-    /// Trains of datagrams.
-    Trains(TrainsPlan),
-}
+use super::workloads::Plan;
+use std::time::Duration;
 
 impl Plan {
     /// Checks every number against its range.
@@ -33,25 +19,13 @@ impl Plan {
     /// # Errors
     /// Names the first quantity that is out of range, and the range.
     pub fn check(&self) -> Result<(), PlanError> {
-        match self {
-            Self::Tcp(plan) => plan.check(),
-            Self::Udp(plan) => plan.check(),
-            Self::Echo(plan) => plan.check(),
-            Self::Quality(plan) => plan.check(),
-            Self::Transfer(plan) => plan.check(),
-            Self::Trains(plan) => plan.check(),
-        }
+        self.test().check()
     }
 
     /// The protocol under test.
     #[must_use]
-    pub const fn transport(&self) -> Transport {
-        match self {
-            Self::Tcp(_) | Self::Quality(_) => Transport::Tcp,
-            Self::Udp(_) | Self::Trains(_) => Transport::Udp,
-            Self::Echo(plan) => plan.transport,
-            Self::Transfer(plan) => plan.transport(),
-        }
+    pub fn transport(&self) -> Transport {
+        self.test().transport()
     }
 
     /// The settings of a bulk transfer; `None` for any other workload.
@@ -60,7 +34,7 @@ impl Plan {
         match self {
             Self::Tcp(plan) => Some(&plan.bulk),
             Self::Udp(plan) => Some(&plan.bulk),
-            Self::Echo(_) | Self::Quality(_) | Self::Transfer(_) | Self::Trains(_) => None,
+            _ => None,
         }
     }
 
@@ -70,7 +44,7 @@ impl Plan {
         match self {
             Self::Tcp(plan) => Some(&mut plan.bulk),
             Self::Udp(plan) => Some(&mut plan.bulk),
-            Self::Echo(_) | Self::Quality(_) | Self::Transfer(_) | Self::Trains(_) => None,
+            _ => None,
         }
     }
 
@@ -137,47 +111,43 @@ impl Plan {
         }
     }
 
+    /// The plan of a test of the connection rate; `None` for any other workload.
+    #[must_use]
+    pub const fn connect(&self) -> Option<&ConnectPlan> {
+        match self {
+            Self::Connect(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The time that answers of a peer may take beyond the usual while this test runs.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        self.test().patience()
+    }
+
     /// The workload as messages name it.
     #[must_use]
-    pub const fn workload_name(&self) -> &'static str {
-        match self {
-            Self::Tcp(_) => "a bulk transfer over TCP",
-            Self::Udp(_) => "a bulk transfer over UDP",
-            Self::Echo(_) => "a round-trip test",
-            Self::Quality(_) => "a test of latency under load",
-            Self::Transfer(_) => "a file transfer",
-            Self::Trains(_) => "trains of datagrams",
-        }
+    pub fn workload_name(&self) -> &'static str {
+        self.test().workload_name()
+    }
+
+    /// The test in a line, as its server tells it.
+    #[must_use]
+    pub fn at_server(&self) -> String {
+        self.test().at_server()
     }
 
     /// The flows of this plan; the connections of a round-trip test are opened by the client.
     #[must_use]
     pub fn flows(&self) -> Vec<PlannedFlow> {
-        match self {
-            Self::Tcp(plan) => plan.bulk.flows().collect(),
-            Self::Udp(plan) => plan.bulk.flows().collect(),
-            Self::Echo(plan) => (0..plan.clients)
-                .map(|id| PlannedFlow {
-                    id,
-                    direction: Direction::Up,
-                })
-                .collect(),
-            Self::Quality(plan) => plan.flows(),
-            Self::Transfer(plan) => vec![plan.flow()],
-            Self::Trains(plan) => vec![plan.flow()],
-        }
+        self.test().flows()
     }
 
     /// The number of data sockets each end opens for this plan.
     #[must_use]
     pub fn sockets(&self) -> u32 {
-        match self {
-            Self::Tcp(plan) => plan.bulk.flow_count(),
-            Self::Udp(plan) => plan.bulk.flow_count(),
-            Self::Echo(plan) => plan.clients,
-            Self::Quality(plan) => plan.load_flows() + 2,
-            Self::Transfer(_) | Self::Trains(_) => 1,
-        }
+        self.test().sockets()
     }
 }
 

@@ -4,9 +4,14 @@ use super::bulk::{BulkPlan, check_congestion, check_interval, check_socket_setti
 use super::echo::{EchoPlan, EchoSchedule};
 use super::error::{PlanError, Quantity, check_range};
 use super::limits::{MAX_DURATION, MAX_FLOWS};
+use super::record_keys::{
+    PlanKeys, RecordError, congestion_name, known, nullable, whole_nanoseconds,
+};
 use super::tcp::TcpPlan;
 use super::terms::{Direction, Directions, Omit, PlannedFlow, Rate, TestEnd, Transport};
-use crate::units::format_duration;
+use super::workload_plan::WorkloadPlan;
+use crate::text::ExternalText;
+use crate::units::{ByteCount, format_duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -15,7 +20,15 @@ use std::time::Duration;
 const LOAD_BLOCK: u32 = 128 << 10;
 /// Bytes in a probe, which have room for the time stamps of both ends.
 pub const PROBE_BYTES: u32 = 64;
-/// The minimum duration of a phase.
+/// A UDP probe in a frame of Ethernet over IPv6, bits.
+const UDP_PROBE_BITS: f64 = 8.0 * (PROBE_BYTES as f64 + 8.0 + 40.0 + 14.0);
+/// A TCP probe with the acknowledgement of the one in the other direction, bits.
+const TCP_PROBE_BITS: f64 = 8.0 * (PROBE_BYTES as f64 + 2.0 * (32.0 + 40.0 + 14.0));
+/// A request on a new connection: its handshake, some bytes with their acknowledgement, and its end, bits.
+const CONNECT_PROBE_BITS: f64 = 8.0 * (5.0 * (32.0 + 40.0 + 14.0) + 40.0);
+/// The time for the reply to a probe that no queue of a usual link makes longer.
+const USUAL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Minimum duration of a phase.
 pub const MIN_PHASE: Duration = Duration::from_millis(200);
 
 /// The load of a phase.
@@ -89,6 +102,28 @@ pub struct ProbePeriods {
     pub connect_ns: u64,
 }
 
+impl ProbePeriods {
+    /// Bits that the probes take of a second on the wire, each way.
+    #[must_use]
+    pub fn bps(&self) -> f64 {
+        let of = |bits: f64, period_ns: u64| bits * 1e9 / period_ns.max(1) as f64;
+        of(UDP_PROBE_BITS, self.udp_ns)
+            + of(TCP_PROBE_BITS, self.tcp_ns)
+            + of(CONNECT_PROBE_BITS, self.connect_ns)
+    }
+
+    /// The same probes with all periods longer by this factor.
+    #[must_use]
+    pub fn stretched(&self, factor: f64) -> Self {
+        let longer = |period_ns: u64| (period_ns as f64 * factor) as u64;
+        Self {
+            udp_ns: longer(self.udp_ns),
+            tcp_ns: longer(self.tcp_ns),
+            connect_ns: longer(self.connect_ns),
+        }
+    }
+}
+
 /// One phase of a test of latency under load, with nothing left open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QualityPlan {
@@ -127,6 +162,12 @@ impl QualityPlan {
             time_ns: self.time.as_nanos() as u64,
             ramp_ns: self.ramp.as_nanos() as u64,
         }
+    }
+
+    /// The time that answers may take beyond the usual: what the reply to a probe may.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        self.timeout.saturating_sub(USUAL_TIMEOUT)
     }
 
     /// The plan of the load; `None` for the idle phase.
@@ -258,6 +299,160 @@ impl QualityPlan {
     }
 }
 
+impl WorkloadPlan for QualityPlan {
+    fn check(&self) -> Result<(), PlanError> {
+        self.check()
+    }
+
+    fn transport(&self) -> Transport {
+        Transport::Tcp
+    }
+
+    fn workload_name(&self) -> &'static str {
+        "a test of latency under load"
+    }
+
+    fn at_server(&self) -> String {
+        format!(
+            "latency under load: {}, {}, {} flow(s) a direction",
+            self.load.name(),
+            format_duration(self.time),
+            self.parallel
+        )
+    }
+
+    fn flows(&self) -> Vec<PlannedFlow> {
+        self.flows()
+    }
+
+    fn patience(&self) -> Duration {
+        self.patience()
+    }
+}
+
+/// The plan of a test of latency under load as documents and messages carry it, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QualityPlanRecord {
+    /// The server's address and port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<ExternalText>,
+    /// The transport protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// Flows in each direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel: Option<u32>,
+    /// The reporting interval, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_ns: Option<u64>,
+    /// The rate asked of each flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Socket buffers asked for, bytes; null leaves them to the kernel (TCP) or to caudal (UDP).
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub window: Option<Option<ByteCount>>,
+    /// The congestion control asked for.
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub congestion: Option<Option<ExternalText>>,
+    /// `true` when Nagle's algorithm is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_delay: Option<bool>,
+    /// The DSCP asked for.
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub dscp: Option<Option<u8>>,
+    /// `true` when both ends are one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_machine: Option<bool>,
+    /// The time allowed for a reply, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ns: Option<u64>,
+    /// The phases of a test of latency under load, in their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Vec<PlannedPhase>>,
+    /// The time between the starts of two flows of a direction, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stagger_ns: Option<u64>,
+    /// The periods of the probes beside the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<ProbePeriods>,
+}
+
+impl PlanKeys for QualityPlanRecord {
+    fn peer(&self) -> Option<&ExternalText> {
+        self.peer.as_ref()
+    }
+
+    fn set_peer(&mut self, address: ExternalText) {
+        self.peer = Some(address);
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        self.transport
+    }
+
+    fn rate(&self) -> Option<Rate> {
+        self.rate
+    }
+}
+
+impl From<&QualityPlan> for QualityPlanRecord {
+    fn from(plan: &QualityPlan) -> Self {
+        Self {
+            transport: Some(Transport::Tcp),
+            parallel: Some(plan.parallel),
+            interval_ns: Some(whole_nanoseconds(plan.interval)),
+            rate: Some(plan.rate),
+            congestion: Some(plan.congestion.as_deref().map(Into::into)),
+            dscp: Some(plan.dscp),
+            same_machine: Some(plan.same_machine),
+            timeout_ns: Some(whole_nanoseconds(plan.timeout)),
+            phases: Some(vec![plan.phase()]),
+            stagger_ns: Some(whole_nanoseconds(plan.stagger)),
+            window: Some(None),
+            no_delay: Some(false),
+            probes: Some(plan.probes),
+            ..Self::default()
+        }
+    }
+}
+
+impl TryFrom<&QualityPlanRecord> for QualityPlan {
+    type Error = RecordError;
+
+    /// The plan of a single phase: the whole of several phases is not carried out as one plan.
+    fn try_from(record: &QualityPlanRecord) -> Result<Self, RecordError> {
+        let Some([phase]) = record.phases.as_deref() else {
+            return Err(RecordError::Missing("phases"));
+        };
+        Ok(Self {
+            load: phase.load,
+            parallel: known(record.parallel, "parallel")?,
+            time: Duration::from_nanos(phase.time_ns),
+            ramp: Duration::from_nanos(phase.ramp_ns),
+            stagger: Duration::from_nanos(known(record.stagger_ns, "stagger_ns")?),
+            interval: Duration::from_nanos(known(record.interval_ns, "interval_ns")?),
+            probes: known(record.probes, "probes")?,
+            timeout: Duration::from_nanos(known(record.timeout_ns, "timeout_ns")?),
+            rate: known(record.rate, "rate")?,
+            congestion: congestion_name(&record.congestion),
+            dscp: record.dscp.flatten(),
+            same_machine: known(record.same_machine, "same_machine")?,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,6 +498,15 @@ mod tests {
         assert_eq!(load.bulk.omitted(), Duration::from_secs(2));
         assert_eq!(plan(PhaseLoad::Idle).load_plan(), None);
         assert_eq!(plan(PhaseLoad::Idle).echo_plan(Transport::Udp).count, 500);
+    }
+
+    #[test]
+    fn the_probes_take_as_much_less_as_their_periods_are_longer() {
+        let probes = plan(PhaseLoad::Idle).probes;
+        let bps = probes.bps();
+        // 50, 10 and 5 a second.
+        assert!((85e3..95e3).contains(&bps), "{bps}");
+        assert!((probes.stretched(10.0).bps() - bps / 10.0).abs() < 1.0);
     }
 
     #[test]

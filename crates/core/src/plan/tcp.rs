@@ -1,8 +1,11 @@
 //! A bulk transfer over TCP.
 
-use super::bulk::{BulkPlan, check_congestion};
+use super::bulk::{BulkPlan, BulkPlanRecord, check_congestion};
 use super::error::{PlanError, Quantity, check_range};
 use super::limits::MAX_BLOCK;
+use super::record_keys::{RecordError, congestion_name, known};
+use super::terms::{PlannedFlow, Transport};
+use super::workload_plan::WorkloadPlan;
 
 /// A bulk transfer over TCP with nothing left open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,5 +38,57 @@ impl TcpPlan {
             check_range(Quantity::Mss, &mss, &88, &65_495)?;
         }
         check_congestion(self.congestion.as_deref())
+    }
+}
+
+impl From<&TcpPlan> for BulkPlanRecord {
+    fn from(plan: &TcpPlan) -> Self {
+        Self {
+            transport: Some(Transport::Tcp),
+            mss: Some(plan.mss),
+            congestion: Some(plan.congestion.as_deref().map(Into::into)),
+            no_delay: Some(plan.no_delay),
+            mptcp: Some(plan.mptcp),
+            discard: Some(plan.discard),
+            zero_copy: Some(plan.zero_copy),
+            ..Self::from(&plan.bulk)
+        }
+    }
+}
+
+impl TryFrom<&BulkPlanRecord> for TcpPlan {
+    type Error = RecordError;
+
+    fn try_from(record: &BulkPlanRecord) -> Result<Self, RecordError> {
+        Ok(Self {
+            bulk: BulkPlan::try_from(record)?,
+            mss: record.mss.flatten(),
+            congestion: congestion_name(&record.congestion),
+            no_delay: known(record.no_delay, "no_delay")?,
+            mptcp: known(record.mptcp, "mptcp")?,
+            discard: known(record.discard, "discard")?,
+            zero_copy: known(record.zero_copy, "zero_copy")?,
+        })
+    }
+}
+impl WorkloadPlan for TcpPlan {
+    fn check(&self) -> Result<(), PlanError> {
+        self.check()
+    }
+
+    fn transport(&self) -> Transport {
+        Transport::Tcp
+    }
+
+    fn workload_name(&self) -> &'static str {
+        "a bulk transfer over TCP"
+    }
+
+    fn at_server(&self) -> String {
+        format!("TCP {}", self.bulk.at_server())
+    }
+
+    fn flows(&self) -> Vec<PlannedFlow> {
+        self.bulk.flows().collect()
     }
 }

@@ -62,6 +62,15 @@ impl Direction {
         }
     }
 
+    /// `upload` or `download`, as text for people writes it.
+    #[must_use]
+    pub const fn in_text(self) -> &'static str {
+        match self {
+            Self::Up => "upload",
+            Self::Down => "download",
+        }
+    }
+
     /// The other direction.
     #[must_use]
     pub const fn reverse(self) -> Self {
@@ -122,6 +131,9 @@ pub enum Omit {
     Auto,
 }
 
+/// Maximum rate of a flow whose segments of 1448 bytes are more than half a millisecond apart.
+const MAX_SPARSE_RATE: BitRate = BitRate::from_bps(20_000_000);
+
 /// The rate asked of each flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -140,6 +152,13 @@ impl Rate {
             Self::Max => None,
             Self::Limit(rate) => Some(rate),
         }
+    }
+
+    /// `true` where TCP segments are so far apart that a receiver that delays its acknowledgements, as usual, adds more to a round trip
+    /// than most queues: a segment waits for the next one, or for up to 40 ms (`TCP_DELACK_MIN`, include/net/tcp.h).
+    #[must_use]
+    pub fn has_sparse_segments(self) -> bool {
+        self.limit().is_some_and(|rate| rate <= MAX_SPARSE_RATE)
     }
 }
 

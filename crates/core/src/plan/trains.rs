@@ -3,24 +3,27 @@
 use super::bulk::check_socket_settings;
 use super::error::{PlanError, Quantity, check_range};
 use super::limits::MIN_DATAGRAM;
-use super::terms::{Direction, PlannedFlow};
+use super::record_keys::{PlanKeys, RecordError, nullable};
+use super::terms::{Direction, PlannedFlow, Transport};
+use super::workload_plan::WorkloadPlan;
 use crate::random::SplitMix64;
+use crate::text::ExternalText;
 use crate::units::{BitRate, ByteCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The largest datagram of a train, bytes of payload: that of a jumbo frame.
+/// Largest datagram of a train, bytes of payload: that of a jumbo frame.
 pub const MAX_TRAIN_DATAGRAM: u32 = 9_188;
-/// The maximum number of datagrams of a series, over all its trains.
+/// Maximum number of datagrams of a series, over all its trains.
 pub const MAX_SERIES_DATAGRAMS: u64 = 200_000;
-/// The maximum number of datagrams of a series whose times are reported.
+/// Maximum number of datagrams of a series whose times are reported.
 pub const MAX_TIMED_DATAGRAMS: u64 = 20_000;
-/// The longest time between two datagrams of a train.
+/// Maximum time between two datagrams of a train.
 const MAX_GAP_NS: u64 = 10_000_000_000;
-/// The maximum time between the beginnings of two trains.
+/// Maximum time between the beginnings of two trains.
 const MAX_PERIOD_NS: u64 = 60_000_000_000;
-/// The maximum duration of a series.
+/// Maximum duration of a series.
 const MAX_SERIES: Duration = Duration::from_secs(600);
 
 /// The payload that a train may carry faster than a server's rate: 64 KiB, or a tenth of a second's worth of it.
@@ -243,6 +246,99 @@ impl TrainsPlan {
             series.check()?;
         }
         check_socket_settings(self.dscp, None)
+    }
+}
+
+impl WorkloadPlan for TrainsPlan {
+    fn check(&self) -> Result<(), PlanError> {
+        self.check()
+    }
+
+    fn transport(&self) -> Transport {
+        Transport::Udp
+    }
+
+    fn workload_name(&self) -> &'static str {
+        "trains of datagrams"
+    }
+
+    fn at_server(&self) -> String {
+        let each = [("received", self.series.up), ("sent", self.series.down)];
+        let texts = each.iter().filter_map(|(action, series)| {
+            let series = (*series)?;
+            let rate = series
+                .train_rate()
+                .map_or_else(|| "back to back".to_owned(), |rate| format!("at {rate}"));
+            Some(format!(
+                "{} train(s) of {} datagrams of {} B {rate} {action}",
+                series.trains, series.datagrams, series.length
+            ))
+        });
+        texts.collect::<Vec<String>>().join(", ")
+    }
+
+    fn flows(&self) -> Vec<PlannedFlow> {
+        vec![self.flow()]
+    }
+}
+
+/// The plan of the probing of a path as documents carry it, or of its trains of datagrams as messages do, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PathPlanRecord {
+    /// The server's address and port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<ExternalText>,
+    /// The transport protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// The DSCP asked for.
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub dscp: Option<Option<u8>>,
+    /// The largest TTL of probes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ttl: Option<u8>,
+    /// Trains of datagrams, by their direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trains: Option<PlannedTrains>,
+}
+
+impl PlanKeys for PathPlanRecord {
+    fn peer(&self) -> Option<&ExternalText> {
+        self.peer.as_ref()
+    }
+
+    fn set_peer(&mut self, address: ExternalText) {
+        self.peer = Some(address);
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        self.transport
+    }
+}
+
+impl From<&TrainsPlan> for PathPlanRecord {
+    fn from(plan: &TrainsPlan) -> Self {
+        Self {
+            transport: Some(Transport::Udp),
+            dscp: Some(plan.dscp),
+            trains: Some(plan.series),
+            ..Self::default()
+        }
+    }
+}
+
+impl TryFrom<&PathPlanRecord> for TrainsPlan {
+    type Error = RecordError;
+
+    fn try_from(record: &PathPlanRecord) -> Result<Self, RecordError> {
+        Ok(Self {
+            series: record.trains.ok_or(RecordError::OneEnded)?,
+            dscp: record.dscp.flatten(),
+        })
     }
 }
 

@@ -2,15 +2,20 @@
 
 use super::error::{PlanError, Quantity, check_range};
 use super::file_name::check_file_name;
-use super::terms::{Direction, PlannedFlow, Rate, Transport};
+use super::record_keys::{
+    PlanKeys, RecordError, congestion_name, known, nullable, whole_nanoseconds,
+};
+use super::terms::{Direction, Directions, PlannedFlow, Rate, Transport};
+use super::workload_plan::WorkloadPlan;
+use crate::text::{ExternalText, printable};
 use crate::units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The maximum file bytes in a datagram: what fits behind the headers of RBT, UDP and IPv4 in 65 535 bytes.
+/// Maximum file bytes in a datagram: what fits behind the headers of RBT, UDP and IPv4 in 65 535 bytes.
 pub const MAX_PACKET_BYTES: u32 = 65_487;
-/// The maximum application block of a transfer over TCP, bytes.
+/// Maximum application block of a transfer over TCP, bytes.
 pub const MAX_WRITE_BYTES: u32 = 16 << 20;
 /// The application block of a transfer over TCP where none was asked for, bytes.
 pub const BULK_WRITE_BYTES: u32 = 256 << 10;
@@ -131,7 +136,7 @@ pub enum TransferVia {
     Tls(TcpTransferSettings),
     /// RBT.
     Rbt(RbtTransfer),
-    /// QUIC; its UDP payload is 1400 bytes.
+    /// QUIC; its UDP payload is 1200 to 1400 bytes, as the path carries them.
     Quic,
 }
 
@@ -313,6 +318,189 @@ impl TransferPlan {
             });
         }
         Ok(())
+    }
+}
+
+impl WorkloadPlan for TransferPlan {
+    fn check(&self) -> Result<(), PlanError> {
+        self.check()
+    }
+
+    fn transport(&self) -> Transport {
+        self.transport()
+    }
+
+    fn workload_name(&self) -> &'static str {
+        "a file transfer"
+    }
+
+    fn at_server(&self) -> String {
+        let action = match self.direction {
+            Direction::Up => "receive",
+            Direction::Down => "send",
+        };
+        let size = self.content.bytes().map(|bytes| format!(" of {bytes}"));
+        let size = size.unwrap_or_default();
+        let via = self.via.protocol();
+        match &self.content {
+            TransferContent::Generated { .. } => {
+                format!("{action} a generated file{size} over {via}")
+            }
+            TransferContent::File(file) => {
+                let name = printable(&file.name);
+                format!("{action} the file {name}{size} over {via}")
+            }
+        }
+    }
+
+    fn flows(&self) -> Vec<PlannedFlow> {
+        vec![self.flow()]
+    }
+}
+
+/// The plan of a file transfer as documents and messages carry it, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FilePlanRecord {
+    /// The server's address and port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<ExternalText>,
+    /// The transport protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// The directions measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directions: Option<Directions>,
+    /// The reporting interval, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_ns: Option<u64>,
+    /// The rate asked of each flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Socket buffers asked for, bytes; null leaves them to the kernel (TCP) or to caudal (UDP).
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub window: Option<Option<ByteCount>>,
+    /// The congestion control asked for.
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub congestion: Option<Option<ExternalText>>,
+    /// `true` when Nagle's algorithm is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_delay: Option<bool>,
+    /// The DSCP asked for.
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub dscp: Option<Option<u8>>,
+    /// `true` when both ends are one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_machine: Option<bool>,
+    /// The protocol that carries a file, with its settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<TransferVia>,
+    /// The content that is transferred.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<TransferContent>,
+    /// Where the receiver puts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sink: Option<TransferSink>,
+    /// Bytes that the receiver had from an earlier transfer: this one begins behind them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_from: Option<ByteCount>,
+    /// `true` when a transfer that was broken off is to be continued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<bool>,
+    /// `true` when an existing file is replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrite: Option<bool>,
+    /// The BLAKE3 fingerprint of the server's certificate, hexadecimal (TLS, QUIC).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
+}
+
+impl PlanKeys for FilePlanRecord {
+    fn peer(&self) -> Option<&ExternalText> {
+        self.peer.as_ref()
+    }
+
+    fn set_peer(&mut self, address: ExternalText) {
+        self.peer = Some(address);
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        self.transport
+    }
+
+    fn directions(&self) -> Option<Directions> {
+        self.directions
+    }
+
+    fn rate(&self) -> Option<Rate> {
+        self.rate
+    }
+}
+
+impl From<&TransferPlan> for FilePlanRecord {
+    fn from(plan: &TransferPlan) -> Self {
+        Self {
+            transport: Some(plan.transport()),
+            directions: Some(match plan.direction {
+                Direction::Up => Directions::Up,
+                Direction::Down => Directions::Down,
+            }),
+            interval_ns: Some(whole_nanoseconds(plan.interval)),
+            rate: Some(plan.rate),
+            congestion: Some(plan.congestion.as_deref().map(Into::into)),
+            dscp: Some(plan.dscp),
+            same_machine: Some(plan.same_machine),
+            window: Some(None),
+            no_delay: Some(match &plan.via {
+                TransferVia::Tcp(tcp) | TransferVia::Tls(tcp) => tcp.no_delay,
+                TransferVia::Rbt(_) | TransferVia::Quic => false,
+            }),
+            via: Some(plan.via.clone()),
+            content: Some(plan.content.clone()),
+            sink: Some(plan.sink),
+            resume_from: Some(plan.resume_from),
+            resume: Some(plan.resume),
+            overwrite: Some(plan.overwrite),
+            certificate: plan.certificate.clone(),
+            peer: None,
+        }
+    }
+}
+
+impl TryFrom<&FilePlanRecord> for TransferPlan {
+    type Error = RecordError;
+
+    fn try_from(record: &FilePlanRecord) -> Result<Self, RecordError> {
+        Ok(Self {
+            via: known(record.via.clone(), "via")?,
+            direction: match known(record.directions, "directions")? {
+                Directions::Up => Direction::Up,
+                Directions::Down => Direction::Down,
+                Directions::Both => return Err(RecordError::OutOfRange("directions")),
+            },
+            content: known(record.content.clone(), "content")?,
+            sink: known(record.sink, "sink")?,
+            resume_from: known(record.resume_from, "resume_from")?,
+            resume: known(record.resume, "resume")?,
+            overwrite: known(record.overwrite, "overwrite")?,
+            rate: known(record.rate, "rate")?,
+            congestion: congestion_name(&record.congestion),
+            dscp: record.dscp.flatten(),
+            interval: Duration::from_nanos(known(record.interval_ns, "interval_ns")?),
+            same_machine: known(record.same_machine, "same_machine")?,
+            certificate: record.certificate.clone(),
+        })
     }
 }
 

@@ -1,10 +1,12 @@
 //! A bulk transfer over UDP.
 
-use super::bulk::BulkPlan;
+use super::bulk::{BulkPlan, BulkPlanRecord};
 use super::datagram_sizes::DatagramSizes;
 use super::error::{PlanError, Quantity, check_range};
 use super::limits::{MAX_DATAGRAM, MIN_DATAGRAM};
-use super::terms::Pacing;
+use super::record_keys::{RecordError, known};
+use super::terms::{Pacing, PlannedFlow, Transport};
+use super::workload_plan::WorkloadPlan;
 
 /// A bulk transfer over UDP with nothing left open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,5 +59,50 @@ impl UdpPlan {
             check_range(Quantity::Bytes, &bytes.get(), &min, &u64::MAX)?;
         }
         Ok(())
+    }
+}
+
+impl From<&UdpPlan> for BulkPlanRecord {
+    fn from(plan: &UdpPlan) -> Self {
+        Self {
+            transport: Some(Transport::Udp),
+            verify: Some(plan.verify),
+            pacing: Some(plan.pacing),
+            ..Self::from(&plan.bulk)
+        }
+    }
+}
+
+impl TryFrom<&BulkPlanRecord> for UdpPlan {
+    type Error = RecordError;
+
+    fn try_from(record: &BulkPlanRecord) -> Result<Self, RecordError> {
+        Ok(Self {
+            bulk: BulkPlan::try_from(record)?,
+            verify: known(record.verify, "verify")?,
+            // The first version of the protocol has no such key, and paces precisely.
+            pacing: record.pacing.unwrap_or(Pacing::Precise),
+        })
+    }
+}
+impl WorkloadPlan for UdpPlan {
+    fn check(&self) -> Result<(), PlanError> {
+        self.check()
+    }
+
+    fn transport(&self) -> Transport {
+        Transport::Udp
+    }
+
+    fn workload_name(&self) -> &'static str {
+        "a bulk transfer over UDP"
+    }
+
+    fn at_server(&self) -> String {
+        format!("UDP {}", self.bulk.at_server())
+    }
+
+    fn flows(&self) -> Vec<PlannedFlow> {
+        self.bulk.flows().collect()
     }
 }

@@ -1,18 +1,24 @@
 //! What a test of latency under load found, and what to do about it.
 
+use super::added::DelayIncrease;
 use super::phase::PhaseReport;
+use super::probe::ProbeKind;
 use crate::plan::{Direction, PhaseLoad};
 use crate::units::{BitRate, ByteCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The increase of the mean delay in a direction below which its queue is short, µs: the limit of grade A.
+/// Maximum increase of the mean delay in a direction for its queue to be short, µs: the limit of grade A.
 const SHORT_US: f64 = 30_000.0;
-/// The part of the increase that the sender's own backlog must make up for the queue to be the sender's.
+/// Minimum share of the sender's own backlog in the increase for the queue to be the sender's.
 const OWN_PART: f64 = 0.5;
 /// The part of the goodput that a shaper is to leave to the link, so that the queue is where it can be managed.
 const SHAPED: f64 = 0.9;
-/// The part of the probes lost in the idle phase that is worth a remark.
+/// Maximum goodput of a slow link, bit/s: a packet takes longer than the limit of grade A.
+const SLOW_BPS: f64 = 400e3;
+/// A full frame of Ethernet, bits.
+const FRAME_BITS: f64 = 1514.0 * 8.0;
+/// Minimum share of probes lost in the idle phase to be reported.
 const IDLE_LOSS: f64 = 0.01;
 
 /// What was found.
@@ -31,6 +37,8 @@ pub enum AdviceCode {
     IdleLoss,
     /// There is no idle phase, or no reply in it, to compare with.
     NoBaseline,
+    /// The link is slow: a packet takes a long time on it, and a queue seconds.
+    SlowLink,
 }
 
 /// What was found, and what to do about it.
@@ -51,10 +59,12 @@ pub struct Advice {
 pub(super) fn advice(phases: &[PhaseReport]) -> Vec<Advice> {
     let compared = phases.iter().any(|phase| phase.added_rtt.is_some());
     let mut all: Vec<Advice> = idle_loss(phases).into_iter().collect();
+    let slow = slow_link(phases, compared);
     if !compared {
-        all.extend(no_baseline(phases));
+        all.extend(slow.or_else(|| no_baseline(phases)));
         return all;
     }
+    all.extend(slow);
     let long: Vec<Advice> = [Direction::Down, Direction::Up]
         .into_iter()
         .filter_map(|direction| long_queue(phases, direction))
@@ -69,6 +79,70 @@ pub(super) fn advice(phases: &[PhaseReport]) -> Vec<Advice> {
     }
     all.extend(long);
     all
+}
+
+/// The rates of a slow link, and what they mean; `None` where UDP probes do not get through at all.
+fn slow_link(phases: &[PhaseReport], compared: bool) -> Option<Advice> {
+    let idle = phases.iter().find(|phase| phase.load == PhaseLoad::Idle)?;
+    let probe = idle.probe(ProbeKind::Udp)?;
+    if probe.lost >= probe.sent {
+        return None;
+    }
+    let goodput = |direction| {
+        let each = phases.iter().filter_map(|phase| {
+            let load = phase.direction(direction)?;
+            load.summary.goodput_mean()
+        });
+        each.reduce(f64::max)
+    };
+    let rates = Direction::BOTH.map(|direction| (direction, goodput(direction)));
+    let known = rates
+        .iter()
+        .filter_map(|(direction, bps)| Some((direction, (*bps)?)));
+    let (slower, bps) = known.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    if bps >= SLOW_BPS {
+        return None;
+    }
+    let each = rates.iter().filter_map(|(direction, bps)| {
+        let rate = BitRate::from_bps((*bps)? as u64);
+        Some(format!("{} {rate}", direction.in_text()))
+    });
+    let each: Vec<String> = each.collect();
+    let frame_ms = FRAME_BITS / bps.max(1.0) * 1e3;
+    // Load that did not fill the link, as where the round trip is long, says nothing about its rate: probes behind a packet of that
+    // rate would have waited for it.
+    let has_waited = |added: DelayIncrease| added.high_us() / 1e3 >= frame_ms / 2.0;
+    let loaded = phases
+        .iter()
+        .filter(|phase| phase.direction(*slower).is_some());
+    let mut increases = loaded.filter_map(|phase| phase.added_rtt).peekable();
+    if increases.peek().is_some() && !increases.any(has_waited) {
+        return None;
+    }
+    let known = format!(
+        "slow link ({}): a packet of 1500 B takes {frame_ms:.0} ms of it",
+        each.join(", ")
+    );
+    let (finding, remedy) = if compared {
+        (
+            known,
+            "expect delays of many packets; interactive traffic needs a queue of its own (SQM)"
+                .to_owned(),
+        )
+    } else {
+        (
+            format!(
+                "{known}; no UDP probe came back under load, so the delay that it adds is not known"
+            ),
+            "measure for longer with one flow (-P 1 -t 60s)".to_owned(),
+        )
+    };
+    Some(Advice {
+        code: AdviceCode::SlowLink,
+        direction: Some(*slower),
+        finding,
+        remedy,
+    })
 }
 
 fn no_baseline(phases: &[PhaseReport]) -> Option<Advice> {
@@ -169,6 +243,7 @@ fn long_queue(phases: &[PhaseReport], direction: Direction) -> Option<Advice> {
 mod tests {
     use super::super::added::{AddedDelay, DelayIncrease};
     use super::super::phase::PhaseDirection;
+    use super::super::probe::ProbeSummary;
     use super::super::sender_queue::SenderQueue;
     use super::*;
     use crate::summary::DirectionSummary;
@@ -229,6 +304,59 @@ mod tests {
         let mut lone = phase(PhaseLoad::Upload, 9.0, 0.0);
         lone.added_rtt = None;
         assert_eq!(codes(&[idle, lone]), [(AdviceCode::NoBaseline, None)]);
+    }
+
+    #[test]
+    fn a_slow_link_is_no_firewall() {
+        let at = |load, bps: f64, added_ms| {
+            let mut phase = phase(load, added_ms, 0.0);
+            for direction in &mut phase.directions {
+                let goodput = direction.summary.goodput_bps.as_mut().unwrap();
+                goodput.mean = bps;
+            }
+            phase
+        };
+        let mut idle = phase(PhaseLoad::Idle, 0.0, 0.0);
+        idle.directions.clear();
+        let trips = [Some(20e3), Some(21e3), None];
+        idle.probes = vec![ProbeSummary::new(ProbeKind::Udp, &trips, 0.95).unwrap()];
+        let mut unanswered = [
+            idle.clone(),
+            at(PhaseLoad::Download, 100e3, 0.0),
+            at(PhaseLoad::Upload, 30e3, 0.0),
+        ];
+        for phase in &mut unanswered {
+            phase.added_rtt = None;
+        }
+        let found = advice(&unanswered);
+        let last = found.last().unwrap();
+        assert_eq!(
+            (last.code, last.direction),
+            (AdviceCode::SlowLink, Some(Direction::Up))
+        );
+        assert!(
+            last.finding.contains("download 100 kbit/s"),
+            "{}",
+            last.finding
+        );
+        // Nothing came back without load either: that is no matter of the link's rate.
+        let trips = [None, None];
+        unanswered[0].probes = ProbeSummary::new(ProbeKind::Udp, &trips, 0.95)
+            .into_iter()
+            .collect();
+        assert_eq!(
+            advice(&unanswered).last().unwrap().code,
+            AdviceCode::NoBaseline
+        );
+        // A round trip so long that the load does not fill the link: no packet waited.
+        let unfilled = advice(&[idle.clone(), at(PhaseLoad::Download, 100e3, 2.0)]);
+        assert!(unfilled.iter().all(|one| one.code != AdviceCode::SlowLink));
+        let graded = advice(&[idle, at(PhaseLoad::Download, 100e3, 3000.0)]);
+        let codes: Vec<_> = graded.iter().map(|one| one.code).collect();
+        assert!(
+            codes.contains(&AdviceCode::SlowLink) && codes.contains(&AdviceCode::PathQueue),
+            "{codes:?}"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use caudal_stats::nearest_rank;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The maximum error of the clocks' offset, as a part of the median idle round trip, with which delays are told: that of a
+/// Maximum error of the clocks' offset, as a part of the median idle round trip, with which delays are told: that of a
 /// measurement over the path itself is half of it, which tells nothing.
 const MAX_ERROR: f64 = 0.1;
 
@@ -32,7 +32,7 @@ pub struct OneWayReport {
     /// The maximum error of all of them, µs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_us: Option<f64>,
-    /// The reason why they cannot be told.
+    /// The reason why they cannot be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cannot_tell: Option<String>,
 }

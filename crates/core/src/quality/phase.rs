@@ -34,6 +34,8 @@ pub struct PhaseMeasurements {
     pub duration_ns: u64,
     /// The part at its beginning that does not count, ns.
     pub ramp_ns: u64,
+    /// `true` when TCP is ended in the middle: handshakes and the kernel's round-trip times are of a part of the path.
+    pub is_behind_proxy: bool,
     /// The UDP echo.
     pub udp: EchoSeries,
     /// The TCP echo.
@@ -85,7 +87,7 @@ pub struct PhaseReport {
     pub probes: Vec<ProbeSummary>,
     /// The delay in each direction.
     pub one_way: Vec<OneWayReport>,
-    /// The increase of the UDP probes' round-trip times above those of the idle phase.
+    /// The increase of the UDP probes' round-trip times above those of the idle phase; of the TCP probes' where UDP does not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub added_rtt: Option<DelayIncrease>,
     /// The grade of this phase by the mean of that increase.
@@ -127,9 +129,14 @@ impl PhaseMeasurements {
     #[must_use]
     pub fn report(&self, idle: Option<&Self>, clock: &ClockTrack, confidence: f64) -> PhaseReport {
         let idle_rtt: Vec<f64> = idle.map_or_else(Vec::new, Self::udp_rtt);
-        let added_rtt = match self.load {
-            PhaseLoad::Idle => None,
-            _ => DelayIncrease::between(&idle_rtt, &self.udp_rtt()),
+        // Only round trips of one kind are compared.
+        let has_udp = !idle_rtt.is_empty() && !self.udp_rtt().is_empty();
+        let added_rtt = match (self.load, has_udp) {
+            (PhaseLoad::Idle, _) => None,
+            (_, true) => DelayIncrease::between(&idle_rtt, &self.udp_rtt()),
+            (_, false) => {
+                DelayIncrease::between(&idle.map_or_else(Vec::new, Self::tcp_rtt), &self.tcp_rtt())
+            }
         };
         let idle_summary = ProbeSummary::new(
             ProbeKind::Udp,
@@ -162,6 +169,11 @@ impl PhaseMeasurements {
 
     fn udp_rtt(&self) -> Vec<f64> {
         let trips = echo_trips(&self.udp, self.ramp_ns);
+        trips.into_iter().flatten().collect()
+    }
+
+    fn tcp_rtt(&self) -> Vec<f64> {
+        let trips = echo_trips(&self.tcp, self.ramp_ns);
         trips.into_iter().flatten().collect()
     }
 
@@ -205,12 +217,14 @@ impl PhaseMeasurements {
             let mut all = self.connects.iter();
             std::iter::from_fn(move || all.find(|probe| probe.at_ns >= self.ramp_ns))
         };
-        let handshakes: Vec<_> = counted().map(|probe| us(probe.connect_ns)).collect();
+        let handshakes = counted().filter(|_| !self.is_behind_proxy);
+        let handshakes: Vec<_> = handshakes.map(|probe| us(probe.connect_ns)).collect();
         // A request needs a connection.
         let connected = counted().filter(|probe| probe.connect_ns.is_some());
         let requests: Vec<_> = connected.map(|probe| us(probe.answer_ns)).collect();
         let ramp_s = self.ramp_ns as f64 / 1e9;
         let loaded = self.loaded.iter().filter(|reading| reading.at_s >= ramp_s);
+        let loaded = loaded.filter(|_| !self.is_behind_proxy);
         let loaded: Vec<_> = loaded.map(|reading| Some(reading.rtt_us)).collect();
         [
             (ProbeKind::Udp, echo_trips(&self.udp, self.ramp_ns)),
@@ -236,6 +250,9 @@ impl PhaseMeasurements {
             .loaded
             .iter()
             .map(|reading| (reading.at_s, reading.rtt_us));
+        if self.is_behind_proxy {
+            return ProbeTimes::default();
+        }
         ProbeTimes {
             handshake: times(|probe| probe.connect_ns),
             request: times(|probe| probe.answer_ns),

@@ -33,7 +33,7 @@ impl<'e> EstimateInUnit<'e> {
         self.text(self.estimate.mean)
     }
 
-    /// Both ends of the interval with their unit, `94.02 to 94.24 Mbit/s`; `None` where there is no interval, or one without width.
+    /// Both ends of the interval with their unit, `94.02–94.24 Mbit/s`; `None` where there is no interval, or one without width.
     #[must_use]
     pub fn interval(self) -> Option<String> {
         if self.estimate.method == IntervalMethod::SingleValue {
@@ -44,11 +44,21 @@ impl<'e> EstimateInUnit<'e> {
         }
         let (low, high) = (self.text(self.estimate.low), self.text(self.estimate.high));
         let (_, unit) = high.rsplit_once(' ').unwrap_or((&high, ""));
-        let low = match low.rsplit_once(' ') {
-            Some((number, other)) if other == unit => number,
-            _ => &low,
+        let (low, is_of_one_unit) = match low.rsplit_once(' ') {
+            Some((number, other)) if other == unit => (number, true),
+            _ => (low.as_str(), unit.is_empty()),
         };
-        Some(format!("{low} to {high}"))
+        // A dash beside a minus sign, or between two units, is hard to read.
+        let is_plain = self.estimate.low >= 0.0 && is_of_one_unit;
+        let between = if is_plain { "–" } else { " to " };
+        Some(format!("{low}{between}{high}"))
+    }
+
+    /// The confidence interval, `95 % CI 94.02–94.24 Mbit/s`; `None` where there is none, or one without width.
+    #[must_use]
+    pub fn confidence_interval(self) -> Option<String> {
+        let level = confidence_level(self.estimate.confidence);
+        Some(format!("{level} {}", self.interval()?))
     }
 
     /// Both ends of the interval as bare numbers in the unit of [`mean`](Self::mean); `None` where there is no interval, or one without width.
@@ -64,7 +74,7 @@ impl<'e> EstimateInUnit<'e> {
     }
 
     /// The mean and half the width of the interval, `94.13 Mbit/s ± 0.11 Mbit/s`; with the minimum and maximum where there are too few
-    /// trials for an interval, `94.13 Mbit/s (94.02 to 94.24 Mbit/s)`, and the mean alone where there is neither.
+    /// trials for an interval, `94.13 Mbit/s (94.02–94.24 Mbit/s)`, and the mean alone where there is neither.
     #[must_use]
     pub fn plus_minus(self) -> String {
         let Some(ends) = self.interval() else {
@@ -111,7 +121,9 @@ impl<'e> EstimateInUnit<'e> {
 impl fmt::Display for EstimateInUnit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let estimate = self.estimate;
-        let Some(interval) = self.interval() else {
+        let (Some(interval), Some(confidence_interval)) =
+            (self.interval(), self.confidence_interval())
+        else {
             return match estimate.n {
                 0 | 1 => write!(f, "{} (one value: no interval)", self.mean()),
                 n => write!(f, "{} (the same in all {n})", self.mean()),
@@ -130,14 +142,16 @@ impl fmt::Display for EstimateInUnit<'_> {
             IntervalMethod::Wilson => "Wilson".to_owned(),
             _ => format!("n = {}", estimate.n),
         };
-        let confidence = format!("{:.4}", estimate.confidence * 100.0);
-        let confidence = confidence.trim_end_matches('0').trim_end_matches('.');
-        write!(
-            f,
-            "{} ({confidence} % interval {interval}, {method})",
-            self.mean()
-        )
+        write!(f, "{} ({confidence_interval}, {method})", self.mean())
     }
+}
+
+/// What a confidence interval is called: `95 % CI`.
+#[must_use]
+pub fn confidence_level(confidence: f64) -> String {
+    let percent = format!("{:.4}", confidence * 100.0);
+    let percent = percent.trim_end_matches('0').trim_end_matches('.');
+    format!("{percent} % CI")
 }
 
 #[cfg(test)]
@@ -162,36 +176,36 @@ mod tests {
                 Unit::BitPerSecond,
                 94_132_456.0,
                 111_000.0,
-                "94.13 Mbit/s|94.02 to 94.24 Mbit/s",
+                "94.13 Mbit/s|94.02–94.24 Mbit/s",
             ),
             (
                 Unit::BitPerSecond,
                 94_132_456.0,
                 11_000_000.0,
-                "94 Mbit/s|83 to 105 Mbit/s",
+                "94 Mbit/s|83–105 Mbit/s",
             ),
             (
                 Unit::BitPerSecond,
                 94_132_456.0,
                 1.0,
-                "94.1325 Mbit/s|94.1325 to 94.1325 Mbit/s",
+                "94.1325 Mbit/s|94.1325–94.1325 Mbit/s",
             ),
             (
                 Unit::BitPerSecond,
                 17_400.0e6,
                 1_200.0e6,
-                "17.4 Gbit/s|16.2 to 18.6 Gbit/s",
+                "17.4 Gbit/s|16.2–18.6 Gbit/s",
             ),
-            (Unit::Seconds, 50.25e-3, 3.2e-3, "50.2 ms|47.0 to 53.5 ms"),
-            (Unit::Share, 0.0123, 0.0004, "1.230 %|1.190 to 1.270 %"),
+            (Unit::Seconds, 50.25e-3, 3.2e-3, "50.2 ms|47.0–53.5 ms"),
+            (Unit::Share, 0.0123, 0.0004, "1.230 %|1.190–1.270 %"),
             (Unit::Share, 0.0, 0.0004, "0.000 %|-0.040 to 0.040 %"),
             (
                 Unit::MessagesPerSecond,
                 123_456.7,
                 890.0,
-                "123 457 messages/s|122 567 to 124 347 messages/s",
+                "123 457 messages/s|122 567–124 347 messages/s",
             ),
-            (Unit::Ratio, 1.25, 0.031, "1.250|1.219 to 1.281"),
+            (Unit::Ratio, 1.25, 0.031, "1.250|1.219–1.281"),
             (Unit::BitPerSecond, 10e6, 0.0, "10 Mbit/s|none"),
         ] {
             let estimate = estimate(mean, half, IntervalMethod::BatchMeansT);
@@ -228,10 +242,10 @@ mod tests {
             ..estimate(8.946_2e6, 0.0, IntervalMethod::Range)
         };
         let shown = EstimateInUnit::new(&few, Unit::BitPerSecond);
-        assert_eq!(shown.plus_minus(), "8.946 Mbit/s (8.939 to 8.950 Mbit/s)");
+        assert_eq!(shown.plus_minus(), "8.946 Mbit/s (8.939–8.950 Mbit/s)");
         assert_eq!(
             shown.to_string(),
-            "8.946 Mbit/s (min to max of 3 runs 8.939 to 8.950 Mbit/s)"
+            "8.946 Mbit/s (min to max of 3 runs 8.939–8.950 Mbit/s)"
         );
         let ends = Some(("8.939".to_owned(), "8.950".to_owned()));
         assert_eq!(shown.ends_in_unit_of_mean(), ends);
@@ -249,7 +263,7 @@ mod tests {
         let known = estimate(94e6, 1e5, IntervalMethod::BatchMeansT);
         assert_eq!(
             EstimateInUnit::new(&known, Unit::BitPerSecond).to_string(),
-            "94.00 Mbit/s (95 % interval 93.90 to 94.10 Mbit/s, batch means over 10 intervals)"
+            "94.00 Mbit/s (95 % CI 93.90–94.10 Mbit/s, batch means over 10 intervals)"
         );
         assert_eq!(
             EstimateInUnit::new(&Estimate::single(94e6), Unit::BitPerSecond).to_string(),

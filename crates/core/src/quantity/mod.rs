@@ -9,7 +9,7 @@ mod number;
 mod unit;
 mod unit_value;
 
-pub use estimate::EstimateInUnit;
+pub use estimate::{EstimateInUnit, confidence_level};
 pub(crate) use number::scaled;
 pub use number::{digits, short};
 pub use unit::Unit;

@@ -18,6 +18,8 @@ pub enum Unit {
     FramesPerSecond,
     /// Messages per second.
     MessagesPerSecond,
+    /// Connections per second.
+    ConnectionsPerSecond,
     /// A fraction that is printed in percent, such as a loss.
     Share,
     /// A fraction that is printed as a number, such as an efficiency.
@@ -48,12 +50,13 @@ pub enum Unit {
 
 impl Unit {
     /// Every unit.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::BitPerSecond,
         Self::Bytes,
         Self::Seconds,
         Self::FramesPerSecond,
         Self::MessagesPerSecond,
+        Self::ConnectionsPerSecond,
         Self::Share,
         Self::Efficiency,
         Self::Ratio,
@@ -78,6 +81,7 @@ impl Unit {
             Self::Seconds => "s",
             Self::FramesPerSecond => "frames/s",
             Self::MessagesPerSecond => "messages/s",
+            Self::ConnectionsPerSecond => "connections/s",
             Self::Share | Self::Efficiency => "share",
             Self::Ratio => "ratio",
             Self::Segments => "segments",

@@ -64,10 +64,12 @@ impl fmt::Display for UnitValue {
                 };
                 format!("{} {name}", grouped(value.ceil()))
             }
-            Unit::FramesPerSecond | Unit::MessagesPerSecond if value < 9_999.5 => {
+            Unit::FramesPerSecond | Unit::MessagesPerSecond | Unit::ConnectionsPerSecond
+                if value < 9_999.5 =>
+            {
                 format!("{value:.1} {}", unit.name())
             }
-            Unit::FramesPerSecond | Unit::MessagesPerSecond => {
+            Unit::FramesPerSecond | Unit::MessagesPerSecond | Unit::ConnectionsPerSecond => {
                 format!("{} {}", grouped(value.round()), unit.name())
             }
         };

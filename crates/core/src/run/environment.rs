@@ -2,6 +2,8 @@
 
 use super::machine::Machine;
 use crate::host::Host;
+use crate::opening::OpeningReport;
+use crate::tcp_proxy::TcpProxy;
 use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -32,6 +34,12 @@ pub struct Environment {
         serialize_with = "known_keys"
     )]
     pub server: Option<Host>,
+    /// What ends TCP between them, where something does: the connections of either end go to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_proxy: Option<Box<TcpProxy>>,
+    /// How the flows opened, where only some did and the test was carried out with those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<Box<OpeningReport>>,
     /// The machine it was recorded on, in the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,

@@ -5,9 +5,11 @@ mod environment;
 mod flow;
 mod import;
 mod machine;
+mod outcome;
 mod recorder;
 mod repeat;
 mod replay;
+mod result;
 #[expect(
     clippy::module_inception,
     reason = "the file is named for its type, Run"
@@ -21,9 +23,11 @@ pub use environment::{Environment, Tool};
 pub use flow::{FlowReport, ReceiverReport, SenderReport, TcpReport};
 pub use import::{Import, ImportSide};
 pub use machine::{CpuShares, Machine, MachineInterface, MachineLoad};
+pub use outcome::{RunOutcome, UnknownOutcome};
 pub use recorder::RunRecorder;
 pub use repeat::{DirectionRepeats, Repeat, RepeatDirection};
 pub use replay::TimedEvent;
+pub use result::RunResult;
 pub use run::{Run, RunHeader, SCHEMA};
 pub use search::SearchResult;
-pub use summary::{ClockReport, CpuReport, RoundTripSummary, Summary, ThroughputSummary};
+pub use summary::{ClockReport, CpuReport, RoundTripSummary, ThroughputSummary};

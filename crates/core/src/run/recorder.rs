@@ -2,8 +2,9 @@
 
 use super::environment::Environment;
 use super::flow::{FlowReport, ReceiverReport, SenderReport, TcpReport};
+use super::result::RunResult;
 use super::run::{Run, RunHeader};
-use super::summary::{Summary, ThroughputSummary};
+use super::summary::ThroughputSummary;
 use crate::event::{CutShort, EndReport, EndedFlow, Event, FlowTotals, ReportingEnd, View};
 use crate::host::Host;
 use crate::interval::{Interval, TcpInterval, UdpInterval};
@@ -101,7 +102,7 @@ impl RunRecorder {
                 client: Some(client),
                 ..Environment::default()
             }),
-            summary: Some(Summary::Throughput(Box::new(ThroughputSummary {
+            result: Some(RunResult::Throughput(Box::new(ThroughputSummary {
                 goodput_bps,
                 directions,
                 ..ThroughputSummary::default()
@@ -135,7 +136,7 @@ impl RunRecorder {
     }
 
     fn take_report(&mut self, report: &EndReport) {
-        let is_tcp = self.plan.transport == Some(Transport::Tcp);
+        let is_tcp = self.plan.transport() == Some(Transport::Tcp);
         for totals in &report.flows {
             let flow = self.flows.entry(totals.flow).or_default();
             let totals = if is_tcp {
@@ -545,6 +546,7 @@ fn summarise_tcp(flows: &[&FlowReport]) -> TcpSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::BulkPlanRecord;
     use crate::run::{SCHEMA, Tool};
     use crate::sample::FlowEnd;
 
@@ -608,10 +610,10 @@ mod tests {
 
     #[test]
     fn a_tcp_flow_has_no_datagrams_whatever_its_peer_reports() {
-        let mut recorder = RunRecorder::new(PlanRecord {
-            transport: Some(Transport::Tcp),
-            ..PlanRecord::default()
-        });
+        let mut recorder = RunRecorder::new(PlanRecord::bulk_transfer(
+            Some(Transport::Tcp),
+            BulkPlanRecord::default(),
+        ));
         recorder.event(&Event::Reported(EndReport {
             end: ReportingEnd::Peer,
             flows: vec![FlowTotals {

@@ -36,8 +36,9 @@ impl Run {
         ];
         events.extend(self.interval_events(repeat));
         events.extend(self.size_events());
-        let trials = self.search.iter().flat_map(|search| &search.trials);
+        let trials = self.search().into_iter().flat_map(|search| &search.trials);
         events.extend(trials.map(|trial| at(0.0, Event::Trial { trial: *trial })));
+        events.extend(self.connect_events());
         events.extend(self.quality_events());
         events.extend(self.transfer_events());
         events.extend(self.path_events());
@@ -79,8 +80,24 @@ impl Run {
         (0..rows.unwrap_or(0)).map(row).collect()
     }
 
+    fn connect_events(&self) -> impl Iterator<Item = TimedEvent> {
+        let intervals = self
+            .connect()
+            .into_iter()
+            .flat_map(|report| &report.intervals);
+        intervals.map(|interval| TimedEvent {
+            at_s: interval.end_s,
+            event: Event::Connections {
+                interval: *interval,
+            },
+        })
+    }
+
     fn quality_events(&self) -> impl Iterator<Item = TimedEvent> {
-        let intervals = self.quality.iter().flat_map(|report| &report.intervals);
+        let intervals = self
+            .quality()
+            .into_iter()
+            .flat_map(|report| &report.intervals);
         intervals.map(|interval| TimedEvent {
             at_s: interval.end_s,
             event: Event::Quality {
@@ -90,7 +107,7 @@ impl Run {
     }
 
     fn transfer_events(&self) -> impl Iterator<Item = TimedEvent> {
-        let transfers = self.transfers.iter().flatten();
+        let transfers = self.transfers().iter();
         transfers.scan(0.0, |end_s, transfer| {
             *end_s += transfer.elapsed_s;
             Some(TimedEvent {
@@ -103,7 +120,7 @@ impl Run {
     }
 
     fn path_events(&self) -> Option<TimedEvent> {
-        let path = self.path.as_ref()?;
+        let path = self.path()?;
         Some(TimedEvent {
             at_s: path.cost.elapsed_s,
             event: Event::PathRound {

@@ -5,8 +5,11 @@ use super::environment::{Environment, Tool};
 use super::flow::FlowReport;
 use super::import::Import;
 use super::repeat::{DirectionRepeats, Repeat};
+use super::result::{self, ResultKeys, RunResult};
 use super::search::SearchResult;
-use super::summary::{RoundTripSummary, Summary, ThroughputSummary};
+use super::summary::{RoundTripSummary, ThroughputSummary};
+use crate::connect::ConnectReport;
+use crate::episode::Episode;
 use crate::path::PathReport;
 use crate::plan::{PlanKind, PlanRecord};
 use crate::prediction::PredictionCheck;
@@ -41,9 +44,8 @@ pub struct RunHeader {
 
 /// A test that happened, whichever tool carried it out: its plan, its measurements and what they add up to.
 ///
-/// A throughput test has `flows` with intervals and a [`ThroughputSummary`], a round-trip test `flows` without and a
-/// [`RoundTripSummary`], a search for a rate has `search`, a test of latency under load `quality`, a file
-/// transfer `transfers`, the probing of a path `path`. What the tool that measured did not report is absent.
+/// A throughput test has `flows` with intervals, a round-trip test `flows` without. What the tool that measured did not report is
+/// absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its identity.
@@ -63,24 +65,10 @@ pub struct Run {
     /// The flows; of several runs, of the last that was not cut short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowReport>>,
-    /// The summary.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<Summary>,
-    /// The search for the highest rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<SearchResult>,
-    /// The result of a test of latency under load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quality: Option<Box<QualityReport>>,
-    /// The result of file transfers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<Box<FileReport>>,
-    /// The file transfers, in the order in which they happened; `plan` is that of the first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transfers: Option<Vec<TransferRecord>>,
-    /// The result of probing a path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<Box<PathReport>>,
+    /// The result; absent where the tool that measured reported none.
+    #[serde(flatten, with = "result")]
+    #[schemars(with = "ResultKeys")]
+    pub result: Option<RunResult>,
     /// The capture of its traffic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Box<RunCapture>>,
@@ -90,6 +78,9 @@ pub struct Run {
     /// The predictions, each beside what was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predictions: Option<Vec<PredictionCheck>>,
+    /// Outages, and times in which a program stood still, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub episodes: Vec<Episode>,
     /// The doubts about the result.
     #[serde(default)]
     pub warnings: Vec<Warning>,
@@ -112,15 +103,11 @@ impl Run {
             plan,
             environment: None,
             flows: None,
-            summary: None,
-            search: None,
-            quality: None,
-            file: None,
-            transfers: None,
-            path: None,
+            result: None,
             capture: None,
             offload: None,
             predictions: None,
+            episodes: Vec::new(),
             warnings: Vec::new(),
             repeats: Vec::new(),
             over_repeats: Vec::new(),
@@ -142,8 +129,8 @@ impl Run {
     /// The summary of a throughput test.
     #[must_use]
     pub fn throughput(&self) -> Option<&ThroughputSummary> {
-        match &self.summary {
-            Some(Summary::Throughput(summary)) => Some(summary),
+        match &self.result {
+            Some(RunResult::Throughput(summary)) => Some(summary),
             _ => None,
         }
     }
@@ -151,8 +138,63 @@ impl Run {
     /// The summary of a round-trip test.
     #[must_use]
     pub fn round_trips(&self) -> Option<&RoundTripSummary> {
-        match &self.summary {
-            Some(Summary::RoundTrips(summary)) => Some(summary),
+        match &self.result {
+            Some(RunResult::RoundTrips(summary)) => Some(summary),
+            _ => None,
+        }
+    }
+
+    /// The search for the highest rate.
+    #[must_use]
+    pub fn search(&self) -> Option<&SearchResult> {
+        match &self.result {
+            Some(RunResult::Search(search)) => Some(search),
+            _ => None,
+        }
+    }
+
+    /// The result of a test of the connection rate.
+    #[must_use]
+    pub fn connect(&self) -> Option<&ConnectReport> {
+        match &self.result {
+            Some(RunResult::Connect(report)) => Some(report),
+            _ => None,
+        }
+    }
+
+    /// The latency under load: of a test of it, or of a path.
+    #[must_use]
+    pub fn quality(&self) -> Option<&QualityReport> {
+        match &self.result {
+            Some(RunResult::Quality(report)) => Some(report),
+            Some(RunResult::Path(path)) => path.under_load.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The result of file transfers.
+    #[must_use]
+    pub fn file(&self) -> Option<&FileReport> {
+        match &self.result {
+            Some(RunResult::File(file)) => Some(&file.report),
+            _ => None,
+        }
+    }
+
+    /// The file transfers, in the order in which they happened; none in any other run.
+    #[must_use]
+    pub fn transfers(&self) -> &[TransferRecord] {
+        match &self.result {
+            Some(RunResult::File(file)) => &file.transfers,
+            _ => &[],
+        }
+    }
+
+    /// The result of probing a path.
+    #[must_use]
+    pub fn path(&self) -> Option<&PathReport> {
+        match &self.result {
+            Some(RunResult::Path(path)) => Some(&path.report),
             _ => None,
         }
     }
@@ -166,12 +208,7 @@ impl Run {
 
     /// The workload, by the plan or else by its transport.
     #[must_use]
-    pub const fn kind(&self) -> Option<PlanKind> {
-        match (self.plan.kind, self.plan.transport) {
-            (Some(kind), _) => Some(kind),
-            (None, Some(crate::plan::Transport::Udp)) => Some(PlanKind::Udp),
-            (None, Some(crate::plan::Transport::Tcp)) => Some(PlanKind::Tcp),
-            (None, None) => None,
-        }
+    pub fn kind(&self) -> Option<PlanKind> {
+        self.plan.kind()
     }
 }

@@ -1,4 +1,4 @@
-//! The summary of a run: of a throughput test, or of a round-trip test.
+//! The summary of a run: that of a throughput test, or of a round-trip test.
 
 use crate::echo::{ClockOffsetLine, SizeSummary};
 use crate::host::Usage;
@@ -9,10 +9,10 @@ use caudal_stats::{DistributionSummary, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The summary of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// The key `summary` of a document.
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Summary {
+pub(super) enum Summary {
     /// Of a round-trip test.
     RoundTrips(Box<RoundTripSummary>),
     /// Of a throughput test.

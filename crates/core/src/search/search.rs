@@ -18,9 +18,9 @@ const MAX_QUEUED_FRACTION: f64 = 0.005;
 const REACHED: f64 = 0.98;
 /// The rates in a row that may fail before the rate of arrival is taken to say nothing.
 const MAX_FAILURES_NEAR_ARRIVED: u32 = 3;
-/// The minimum rate tried, bit/s.
+/// Minimum rate tried, bit/s.
 const MIN_BPS: u64 = 1000;
-/// The maximum number of trials of one search.
+/// Maximum number of trials of one search.
 pub const MAX_TRIALS: usize = 60;
 
 /// The rates between which a search has found the highest that holds.

@@ -1,11 +1,13 @@
 //! The measurements a summary is made from.
 
 use crate::arrivals::ArrivalSeries;
+use crate::episode::Episode;
 use crate::framing::IpVersion;
 use crate::host::{Host, Usage};
 use crate::interval::Interval;
 use crate::plan::{BulkPlan, Direction, Plan, Transport};
 use crate::sample::FlowRecord;
+use crate::tcp_proxy::TcpProxy;
 use crate::text::ExternalText;
 use crate::timeline::{MeasuredFlow, Timeline};
 use crate::units::BitRate;
@@ -39,10 +41,14 @@ pub struct Context<'a> {
     pub idle_rtt_us: Option<f64>,
     /// The time it took to connect the control connection, µs; `None` where there is none.
     pub connect_us: Option<f64>,
+    /// What ends TCP between both ends, where something does.
+    pub tcp_proxy: Option<&'a TcpProxy>,
     /// The rate of the link, where the user gave it.
     pub link_rate: Option<BitRate>,
     /// The confidence of intervals.
     pub confidence: f64,
+    /// Outages and programs that stood still.
+    pub episodes: &'a [Episode],
     /// The reason why the run ended before its plan did.
     pub cut_short: Option<&'a str>,
     /// The changes the server made to the plan.
@@ -58,10 +64,23 @@ pub(super) struct DirectionFlows<'a> {
     pub(super) measured: Vec<MeasuredFlow>,
 }
 
+impl DirectionFlows<'_> {
+    /// `true` where segments are so far apart that a round trip is measured with the time for which its acknowledgement was
+    /// delayed (TCP; RFC 1122, section 4.2.3.2): the receivers do not say that they acknowledge at once.
+    pub(super) fn has_delayed_acknowledgements(&self, context: &Context<'_>) -> bool {
+        let is_sparse = context.bulk.rate.has_sparse_segments();
+        let at_once = |record: &&FlowRecord| {
+            let granted = record.receiver.as_ref().map(|end| &end.granted);
+            granted.is_none_or(|granted| granted.quick_ack == Some(true))
+        };
+        is_sparse && !self.records.iter().all(at_once)
+    }
+}
+
 impl<'a> Context<'a> {
     /// The transport under test.
     #[must_use]
-    pub const fn transport(&self) -> Transport {
+    pub fn transport(&self) -> Transport {
         self.plan.transport()
     }
 

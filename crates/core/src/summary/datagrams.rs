@@ -117,7 +117,7 @@ pub(super) fn loss(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Loss {
         late: if_full(counts.late),
         corrupt: if_full(counts.corrupt),
         fraction: fraction.filter(|_| counts.complete),
-        places: Some(location(context, flows, &counts, account)),
+        location: Some(location(context, flows, &counts, account)),
         runs: (account.is_full() && runs_cover_losses && !counts.unknown).then_some(counts.runs),
     }
 }
@@ -252,13 +252,15 @@ mod tests {
             loopback: false,
             idle_rtt_us: None,
             connect_us: None,
+            tcp_proxy: None,
             link_rate: None,
             confidence: 0.95,
+            episodes: &[],
             cut_short: None,
             changed: &[],
         };
         let loss = loss(&context, &context.flows_of(Direction::Up));
-        loss.places.unwrap()
+        loss.location.unwrap()
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(super) fn goodput(
                     WarningCode::TooShort,
                     format!(
                         "{}: all bytes arrived at once, in less time than can be measured",
-                        direction.name()
+                        direction.in_text()
                     ),
                 )
                 .with_remedy("transfer more bytes, or measure for a time"),
@@ -82,7 +82,7 @@ pub(super) fn goodput(
             WarningCode::NotSteady,
             format!(
                 "{}: the rate kept {} over the test (Mann-Kendall p = {:.1e})",
-                direction.name(),
+                direction.in_text(),
                 if trend.s > 0 { "rising" } else { "falling" },
                 trend.p
             ),

@@ -13,7 +13,7 @@ pub(super) fn limited_by(
     loss: Option<&Loss>,
     ceiling: &Ceiling,
 ) -> LimitedBy {
-    if let Some((loss, location)) = loss.and_then(|loss| Some((loss, loss.places.as_ref()?))) {
+    if let Some((loss, location)) = loss.and_then(|loss| Some((loss, loss.location.as_ref()?))) {
         let (goodput, sent) = flows
             .measured
             .iter()
@@ -24,6 +24,9 @@ pub(super) fn limited_by(
         if let Some(by) = bottleneck::find_by_loss(location, lost, goodput, sent) {
             return by.at_share_of_link(ceiling.share);
         }
+    }
+    if let Some(by) = cut_off_by_proxy(context) {
+        return by;
     }
     let found: Vec<(u64, LimitedBy)> = flows
         .measured
@@ -75,6 +78,17 @@ pub(super) fn limited_by(
         Some(by) => (*by).clone(),
         None => LimitedBy::unknown("nothing was measured"),
     }
+}
+
+/// The bottleneck where what either kernel knows is of a connection to something on the way.
+fn cut_off_by_proxy(context: &Context<'_>) -> Option<LimitedBy> {
+    let proxy = context
+        .tcp_proxy
+        .filter(|_| context.transport() == Transport::Tcp)?;
+    Some(LimitedBy::unknown(&format!(
+        "{}; each kernel knows the part of the path on its side of that",
+        proxy.reason()
+    )))
 }
 
 /// `true` when both ends are one machine and all its processors were busy.

@@ -10,9 +10,10 @@ use super::rate_sample::{finer_samples, rate_samples};
 use super::recovery::recovery_samples;
 use super::warnings::{direction_warnings, general_warnings};
 use super::window::DirectionEvidence;
+use crate::episode::interruption;
 use crate::plan::{Direction, Omit, Transport};
 use crate::timeline::MeasuredFlow;
-use crate::warning::Warning;
+use crate::warning::{Warning, WarningCode};
 
 /// The summary of a bulk transfer.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +71,10 @@ fn summarise_direction(
         let warm_up: u64 = samples[..skip].iter().map(|sample| sample.bytes).sum();
         part.bytes = part.bytes.map(|bytes| bytes.saturating_sub(warm_up));
     }
-    let tcp = tcp(&flows);
+    let end_s = part.omitted_s + part.elapsed_s;
+    let interruption = interruption(context.episodes, direction, part.omitted_s, end_s);
+    let doubts_before = warnings.len();
+    let tcp = tcp(context, &flows);
     let (goodput, trusted) = goodput(
         context,
         &samples[skip.min(samples.len())..],
@@ -85,7 +89,11 @@ fn summarise_direction(
     let records = &flows.records;
     let ceiling = ceiling(context, direction, records, goodput_mean);
     let goodput = goodput.map(|goodput| at_most(goodput, ceiling.goodput_bps));
-    let limited_by = limited_by(context, &flows, loss.as_ref(), &ceiling);
+    // What the rest of the time was limited by is not told from figures that cover both.
+    let trusted = trusted && interruption.is_none();
+    let is_interrupted = interruption.is_some();
+    let limited_by =
+        interruption.unwrap_or_else(|| limited_by(context, &flows, loss.as_ref(), &ceiling));
     let diagnosis = DirectionEvidence {
         context,
         flows: &flows,
@@ -96,6 +104,10 @@ fn summarise_direction(
     }
     .diagnose();
     direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
+    if is_interrupted {
+        let new = warnings.split_off(doubts_before);
+        warnings.extend(new.into_iter().filter(is_no_effect_of_interruption));
+    }
     let received = records.iter().map(|record| {
         let last = || context.timeline.last_received(record.flow.id);
         Some(record.received().or_else(last)?.bytes)
@@ -131,6 +143,14 @@ fn summarise_direction(
             .filter_map(|record| record.sender.as_ref()?.spacing)
             .max_by(|a, b| a.error_p99_us.total_cmp(&b.error_p99_us)),
     }
+}
+
+/// `false` for a doubt that an interruption explains.
+fn is_no_effect_of_interruption(warning: &Warning) -> bool {
+    !matches!(
+        warning.code,
+        WarningCode::NotSteady | WarningCode::RateNotReached
+    )
 }
 
 /// The measured part as the plan excludes its warm-up. The time a direction took is that of its longest flow: when a
@@ -171,7 +191,7 @@ fn sum_of_measured(
 }
 
 /// TCP over the measured part, without the warm-up before it and the connection's close after it.
-fn tcp(flows: &DirectionFlows<'_>) -> Option<TcpSummary> {
+fn tcp(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Option<TcpSummary> {
     let spans: Vec<_> = flows.measured.iter().filter_map(|flow| flow.tcp).collect();
     if spans.is_empty() {
         return None;
@@ -183,9 +203,11 @@ fn tcp(flows: &DirectionFlows<'_>) -> Option<TcpSummary> {
         .filter(|interval| !interval.omitted)
         .filter_map(|interval| interval.tcp)
         .collect();
+    let has_rtts = !flows.has_delayed_acknowledgements(context);
     let rtts: Vec<f64> = intervals
         .iter()
         .filter_map(|tcp| tcp.rtt_us.map(f64::from))
+        .filter(|_| has_rtts)
         .collect();
     Some(TcpSummary {
         retransmits: spans
@@ -201,7 +223,11 @@ fn tcp(flows: &DirectionFlows<'_>) -> Option<TcpSummary> {
             .sum(),
         rtt_min_us: spans.iter().filter_map(|(_, last)| last.min_rtt_us).min(),
         rtt_mean_us: (!rtts.is_empty()).then(|| rtts.iter().sum::<f64>() / rtts.len() as f64),
-        rtt_max_us: intervals.iter().filter_map(|tcp| tcp.rtt_us).max(),
+        rtt_max_us: intervals
+            .iter()
+            .filter_map(|tcp| tcp.rtt_us)
+            .filter(|_| has_rtts)
+            .max(),
         cwnd_max_bytes: intervals
             .iter()
             .filter_map(|tcp| tcp.cwnd_bytes)

@@ -2,12 +2,13 @@
 
 use super::context::{Context, DirectionFlows};
 use crate::bottleneck::{Bottleneck, LimitedBy, REACHED};
+use crate::episode::Episode;
 use crate::loss::Loss;
 use crate::plan::{Direction, Rate, TestEnd, Transport};
 use crate::units::BitRate;
 use crate::warning::{Warning, WarningCode};
 
-/// Datagrams of a flow below which its rate is too coarse to compare with the one asked for.
+/// Minimum datagrams of a flow for its rate to be compared with the one asked for.
 const FEW_DATAGRAMS: u64 = 10;
 /// A receive buffer smaller than this overflows in bursts, bytes.
 const SMALL_BUFFER: u64 = 1 << 20;
@@ -33,7 +34,7 @@ pub(super) fn direction_warnings(
 }
 
 fn flow_warnings(context: &Context<'_>, flows: &DirectionFlows<'_>, warnings: &mut Vec<Warning>) {
-    let direction = flows.direction.name();
+    let direction = flows.direction.in_text();
     for record in &flows.records {
         let id = record.flow.id;
         for (end, name) in [(&record.sender, "sender"), (&record.receiver, "receiver")] {
@@ -71,7 +72,7 @@ fn cpu_warnings(
     limited_by: &LimitedBy,
     warnings: &mut Vec<Warning>,
 ) {
-    let direction = flows.direction.name();
+    let direction = flows.direction.in_text();
     let (code, end) = match limited_by.limit {
         Bottleneck::Sender if limited_by.is_out_of_cpu() => (WarningCode::SenderCpu, "sender"),
         Bottleneck::Receiver if limited_by.is_out_of_cpu() => {
@@ -106,7 +107,7 @@ fn checksum_errors(context: &Context<'_>, direction: Direction) -> Option<Warnin
         WarningCode::ChecksumErrors,
         format!(
             "{}: the receiver's kernel dropped {errors} {packets} with a wrong checksum",
-            direction.name()
+            direction.in_text()
         ),
     ))
 }
@@ -120,7 +121,7 @@ fn rate_warnings(
     let Rate::Limit(asked) = context.bulk.rate else {
         return;
     };
-    let direction = flows.direction.name();
+    let direction = flows.direction.in_text();
     let sent = loss.and_then(|loss| loss.sent).unwrap_or(0);
     if sent > 0 && sent < FEW_DATAGRAMS * flows.records.len() as u64 {
         warnings.push(
@@ -150,8 +151,8 @@ fn rate_warnings(
 }
 
 fn loss_warnings(flows: &DirectionFlows<'_>, loss: &Loss, warnings: &mut Vec<Warning>) {
-    let direction = flows.direction.name();
-    let location = loss.places.unwrap_or_default();
+    let direction = flows.direction.in_text();
+    let location = loss.location.unwrap_or_default();
     if let Some(refused) = location.sender_refused.filter(|count| *count > 0) {
         warnings.push(Warning::new(
             WarningCode::SendRefused,
@@ -202,7 +203,7 @@ fn not_all_arrived(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Option<
         WarningCode::NotAllArrived,
         format!(
             "{}: {received} of the {due} bytes sent arrived",
-            flows.direction.name()
+            flows.direction.in_text()
         ),
     ))
 }
@@ -215,6 +216,7 @@ pub(super) fn general_warnings(context: &Context<'_>, warnings: &mut Vec<Warning
             format!("the test ended early: {why}"),
         ));
     }
+    warnings.extend(context.episodes.iter().map(Episode::warning));
     for change in context.changed {
         warnings.push(Warning::new(WarningCode::ServerChangedPlan, change.clone()));
     }
@@ -295,13 +297,14 @@ fn fragmented(context: &Context<'_>) -> Option<Warning> {
         Warning::new(
             WarningCode::Fragmented,
             format!(
-                "datagrams of {} bytes exceed the path MTU of {mtu}: IP fragments them",
+                "{} B fit; datagrams of {} B are fragmented (path MTU {mtu} B)",
+                u64::from(mtu).saturating_sub(headers),
                 context.bulk.length
             ),
         )
         .with_remedy(format!(
             "use datagrams of at most {} bytes",
-            u64::from(mtu) - headers
+            u64::from(mtu).saturating_sub(headers)
         ))
     })
 }

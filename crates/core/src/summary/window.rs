@@ -34,10 +34,12 @@ pub(super) struct WindowDiagnosis {
 }
 
 impl DirectionEvidence<'_> {
-    /// The window that the direction needs and was granted, and the next step: of TCP between hosts, as a loopback has no path.
+    /// The window that the direction needs and was granted, and the next step: of TCP between hosts, as a loopback has no path, and one
+    /// connection of several has another one.
     pub(super) fn diagnose(&self) -> WindowDiagnosis {
         let context = self.context;
-        if context.transport() != Transport::Tcp || context.loopback {
+        let has_path = !context.loopback && context.tcp_proxy.is_none();
+        if context.transport() != Transport::Tcp || !has_path {
             return WindowDiagnosis::default();
         }
         let path = self.path();
@@ -336,8 +338,10 @@ mod tests {
                 loopback: self.loopback,
                 idle_rtt_us: self.idle_rtt_us,
                 connect_us: Some(0.0),
+                tcp_proxy: None,
                 link_rate: self.link_rate.map(BitRate::from_bps),
                 confidence: 0.95,
+                episodes: &[],
                 cut_short: None,
                 changed: &[],
             };

@@ -87,7 +87,7 @@ pub struct TransferHalves {
     pub p: f64,
 }
 
-/// The minimum number of runs whose halves are compared.
+/// Minimum number of runs whose halves are compared.
 const MIN_RUNS_OF_HALVES: usize = 2 * MIN_TRIALS_OF_INTERVAL;
 
 impl TransferCellReport {

@@ -4,6 +4,7 @@ use super::cell::TransferCell;
 use super::cell_report::TransferCellReport;
 use super::goal::TransferGoal;
 use super::ratio::TransferRatio;
+use super::record::TransferRecord;
 use super::summary::TransferSummary;
 use crate::bottleneck::LimitedBy;
 use crate::run::CpuReport;
@@ -50,12 +51,24 @@ pub struct FileReport {
     pub ratios: Vec<TransferRatio>,
     /// Each transfer that counts, in the order in which they happened; a warm-up that failed is in block 0.
     pub runs: Vec<TransferRun>,
+    /// The time from the beginning of the first of these transfers to the end of the last, s: with what lies between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed_s: Option<f64>,
     /// The processor time of both programs over these transfers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuReport>,
     /// The reason why not all were made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<ExternalText>,
+}
+
+/// The result of file transfers: what they come to, and each of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileResult {
+    /// The result of all together.
+    pub report: FileReport,
+    /// The transfers, in the order in which they happened.
+    pub transfers: Vec<TransferRecord>,
 }
 
 impl FileReport {
@@ -83,6 +96,7 @@ impl FileReport {
             cells: cells.collect(),
             ratios,
             runs,
+            elapsed_s: None,
             cpu: None,
             cut_short: None,
         }

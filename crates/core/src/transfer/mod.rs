@@ -12,7 +12,7 @@ mod summary;
 pub use cell::TransferCell;
 pub use cell_report::{TransferCellReport, TransferHalves};
 pub use end::{TransferEnd, TransferProgress};
-pub use file_report::{FileReport, TransferRun};
+pub use file_report::{FileReport, FileResult, TransferRun};
 pub use goal::TransferGoal;
 pub use ratio::TransferRatio;
 pub use record::TransferRecord;

@@ -38,11 +38,16 @@ impl TransferTimes {
                 ..Self::default()
             };
         };
-        let written = end.written_ns.unwrap_or(end.last_byte_ns);
+        // Where no byte arrived, there is nothing between the handshake and the writing.
+        let arrived_ns = match end.last_byte_ns {
+            0 => end.handshake_ns,
+            last_byte_ns => last_byte_ns,
+        };
+        let written = end.written_ns.unwrap_or(arrived_ns);
         Self {
             handshake_ns,
             transfer_ns: since(Some(end.last_byte_ns), end.first_byte_ns),
-            write_ns: since(end.written_ns, end.last_byte_ns),
+            write_ns: since(end.written_ns, arrived_ns),
             sync_ns: since(end.synced_ns, written),
             verify_ns: since(end.verified_ns, end.synced_ns.unwrap_or(written)),
         }
@@ -290,9 +295,23 @@ mod tests {
 
     #[test]
     fn an_empty_file_takes_time_and_has_no_cost_a_byte() {
-        let empty = |end: TransferEnd| TransferEnd { bytes: 0, ..end };
-        let found = summary(Direction::Up, &empty(sender()), &empty(receiver()));
+        let empty = |end: TransferEnd| TransferEnd {
+            bytes: 0,
+            first_byte_ns: 0,
+            last_byte_ns: 0,
+            ..end
+        };
+        let receiver = TransferEnd {
+            written_ns: Some(100_400),
+            ..empty(receiver())
+        };
+        let found = summary(Direction::Up, &empty(sender()), &receiver);
         assert_eq!((found.time_s(), found.goodput_bps), (Some(0.01), Some(0.0)));
         assert_eq!(found.sender_cpu_ns_per_byte, None);
+        // The writing follows the handshake, which took 400 ns at the receiver.
+        assert_eq!(
+            (found.times.transfer_ns, found.times.write_ns),
+            (Some(0), Some(100_000))
+        );
     }
 }

@@ -12,9 +12,9 @@ use crate::text::ExternalText;
 use crate::units::ByteCount;
 use std::time::Duration;
 
-/// The largest value that these settings take, bytes: the kernel keeps them as `int` (net/ipv4/sysctl_net_ipv4.c).
+/// Largest value that these settings take, bytes: the kernel keeps them as `int` (net/ipv4/sysctl_net_ipv4.c).
 pub(super) const MAX_SETTING: u64 = i32::MAX as u64;
-/// The time from which Reno takes too long to have its window back after a loss. A choice: as long as a usual test.
+/// Maximum time for Reno to have its window back after a loss. A choice: as long as a usual test.
 const MAX_RECOVERY: Duration = Duration::from_secs(10);
 
 /// The settings of the kernel of `host` at one end of a connection, each with what the path needs of it for a single connection, in the

@@ -14,7 +14,7 @@ use crate::sample::Role;
 use crate::units::ByteCount;
 use std::time::Duration;
 
-/// The minimum time of a test that is to be longer, s. The default of a test.
+/// Minimum time of a test that is to be longer, s. The default of a test.
 const MIN_TIME_S: f64 = 10.0;
 /// The round trips of slow start are to be at most one part in this many of a test.
 const SLOW_START_PART: f64 = 20.0;
@@ -62,6 +62,7 @@ pub fn next_step(evidence: &StepEvidence<'_>) -> Remedy {
         (Bottleneck::Receiver, Some(Cause::Cpu)) => Remedy::RelieveProcessor {
             end: Role::Receiver,
         },
+        (Bottleneck::Sender | Bottleneck::Receiver, Some(Cause::Stopped)) => Remedy::MeasureAgain,
         (Bottleneck::Sender, _) => Remedy::CheckProgram { end: Role::Sender },
         (Bottleneck::Receiver, _) => Remedy::CheckProgram {
             end: Role::Receiver,
@@ -106,11 +107,12 @@ impl StepEvidence<'_> {
             Some(Cause::LinkRate) if self.peak_share.is_some_and(|share| share >= FULL) => {
                 Remedy::Nothing
             }
-            Some(Cause::RandomLoss) => Remedy::FindLoss,
+            Some(Cause::RandomLoss | Cause::MtuBlackHole) => Remedy::FindLoss,
+            Some(Cause::Outage) => Remedy::MeasureAgain,
             Some(Cause::Reordering) => Remedy::FindReordering,
             Some(Cause::Policer) => Remedy::FindPolicedRate,
             Some(Cause::SlowStart) => self.longer(),
-            Some(Cause::LinkRate | Cause::Cpu | Cause::Application) | None => {
+            Some(Cause::LinkRate | Cause::Cpu | Cause::Application | Cause::Stopped) | None => {
                 Remedy::FindNarrowLink
             }
         }

@@ -33,7 +33,7 @@ pub(super) const TIMESTAMPS: &str = "net.ipv4.tcp_timestamps";
 pub(super) const SACK: &str = "net.ipv4.tcp_sack";
 pub(super) const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
 
-/// The release from which Linux measures the share of a receive buffer that is payload and ignores `tcp_adv_win_scale`.
+/// The first release of Linux that measures the share of a receive buffer that is payload and ignores `tcp_adv_win_scale`.
 /// Source: Documentation/networking/ip-sysctl.rst, `tcp_adv_win_scale`.
 const MEASURED_SHARE_SINCE: (u32, u32) = (6, 6);
 /// The bytes of send buffer that the kernel sets aside for a byte of the congestion window. Source: `tcp_sndbuf_expand()`,
@@ -182,7 +182,7 @@ impl PayloadShare {
         if (major, minor) >= MEASURED_SHARE_SINCE {
             return Self::HALF;
         }
-        // The kernel refuses scales beyond 31 (tcp_adv_win_scale_min and _max, net/ipv4/sysctl_net_ipv4.c).
+        // The kernel refuses scales beyond 31 (`tcp_adv_win_scale_min` and _max, net/ipv4/sysctl_net_ipv4.c).
         let shift = scale.unsigned_abs().min(31);
         Self {
             of: if scale > 0 { (1 << shift) - 1 } else { 1 },

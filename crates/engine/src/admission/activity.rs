@@ -10,7 +10,7 @@ const TESTING: u64 = u64::MAX;
 
 /// The activity of a client.
 #[derive(Debug)]
-pub(crate) struct PlaceActivity {
+pub struct PlaceActivity {
     /// The time from which its place may be given to another, ns of the monotonic clock.
     gives_way_ns: AtomicU64,
     is_given_up: AtomicBool,
@@ -31,7 +31,7 @@ impl PlaceActivity {
     }
 
     /// Takes note that it is not silent: something was received from it or sent to it.
-    pub(crate) fn is_active(&self) {
+    pub fn is_active(&self) {
         let gives_way_ns = monotonic_ns().saturating_add(MAX_SILENCE_NS);
         self.gives_way_ns.store(gives_way_ns, Relaxed);
     }
@@ -42,7 +42,7 @@ impl PlaceActivity {
     }
 
     /// The flag that is set when its place is given to another.
-    pub(crate) const fn given_up(&self) -> &AtomicBool {
+    pub const fn given_up(&self) -> &AtomicBool {
         &self.is_given_up
     }
 

@@ -60,7 +60,7 @@ impl Admission {
     ///
     /// # Errors
     /// The reason why they are not.
-    pub(crate) fn check_address(&self, address: IpAddr) -> Result<(), NotAdmitted> {
+    pub fn check_address(&self, address: IpAddr) -> Result<(), NotAdmitted> {
         if !self.allowed.is_empty() && !self.allowed.iter().any(|network| network.contains(address))
         {
             return Err(NotAdmitted::Address(address));
@@ -72,7 +72,7 @@ impl Admission {
     ///
     /// # Errors
     /// The reason why it is not admitted.
-    pub(crate) fn admit(
+    pub fn admit(
         &self,
         address: IpAddr,
         release: impl FnOnce() -> Release,
@@ -85,7 +85,7 @@ impl Admission {
     ///
     /// # Errors
     /// The reason why it is not admitted.
-    pub(crate) fn admit_patiently(
+    pub fn admit_patiently(
         &self,
         address: IpAddr,
         stream: &TcpStream,
@@ -148,23 +148,23 @@ pub struct ClientSlot {
 
 impl ClientSlot {
     /// Takes note that the client has a test: once the slot is dropped it counts as served.
-    pub(crate) fn count_test(&self) {
+    pub fn count_test(&self) {
         self.has_test.store(true, Ordering::Relaxed);
     }
 
     /// Takes note that a test of the client runs, so that its place gives way to nobody.
-    pub(crate) fn test_begins(&self) {
+    pub fn test_begins(&self) {
         self.count_test();
         self.activity().test_begins();
     }
 
     /// The activity of the client.
-    pub(crate) fn activity(&self) -> &PlaceActivity {
+    pub fn activity(&self) -> &PlaceActivity {
         self.place.activity()
     }
 
     /// The reason why the client's session has ended, where its place was given to another.
-    pub(crate) fn given_up(&self) -> Option<String> {
+    pub fn given_up(&self) -> Option<String> {
         let reason = "it was silent, and another client was in need of its place";
         let is_given_up = self.activity().given_up().load(Ordering::Relaxed);
         is_given_up.then(|| reason.to_owned())

@@ -10,8 +10,9 @@ mod client_source;
 mod not_admitted;
 mod places;
 
-pub(crate) use activity::PlaceActivity;
+pub use activity::PlaceActivity;
 pub use admission::{Admission, ClientSlot};
 pub(crate) use client_source::ClientSource;
-pub(crate) use not_admitted::NotAdmitted;
-pub(crate) use places::{NoPlace, Place, PlaceLimits, Places, Release, choose_to_give_way};
+pub use not_admitted::NotAdmitted;
+pub(crate) use places::choose_to_give_way;
+pub use places::{NoPlace, Place, PlaceLimits, Places, Release};

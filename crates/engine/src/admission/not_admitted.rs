@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 /// The reason why a client is not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotAdmitted {
+pub enum NotAdmitted {
     /// Its address is of no network that is answered.
     #[error("{0} is not among the networks this server answers")]
     Address(IpAddr),

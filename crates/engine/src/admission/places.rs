@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The limits on the places.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PlaceLimits {
+pub struct PlaceLimits {
     /// The maximum number in use.
     pub(crate) all: usize,
     /// The maximum number in use by one source.
@@ -19,7 +19,7 @@ pub(crate) struct PlaceLimits {
 
 impl PlaceLimits {
     /// Those of connections that have not said what they are for: each gives way at once.
-    pub(crate) const PENDING: Self = Self {
+    pub const PENDING: Self = Self {
         all: 512,
         per_source: 512,
         patience_ns: 0,
@@ -28,7 +28,7 @@ impl PlaceLimits {
 
 /// The way in which a client learns that its place was given to another.
 #[derive(Debug)]
-pub(crate) enum Release {
+pub enum Release {
     /// Its connection is shut down.
     Connection(TcpStream),
     /// It looks whether its place was given up.
@@ -39,7 +39,7 @@ pub(crate) enum Release {
 
 impl Release {
     /// The release of the client at the other end of `stream`.
-    pub(crate) fn of_connection(stream: &TcpStream) -> Self {
+    pub fn of_connection(stream: &TcpStream) -> Self {
         stream.try_clone().map_or(Self::Never, Self::Connection)
     }
 }
@@ -61,7 +61,7 @@ struct Holders {
 
 /// The reason why no place was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NoPlace {
+pub enum NoPlace {
     /// All are in use.
     #[error("all {0} places are taken; try again later")]
     All(usize),
@@ -72,7 +72,7 @@ pub(crate) enum NoPlace {
 
 /// Places that clients hold.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub struct Places {
     limits: PlaceLimits,
     holders: Mutex<Holders>,
 }
@@ -106,7 +106,8 @@ pub(crate) fn choose_to_give_way(
 }
 
 impl Places {
-    pub(crate) fn new(limits: PlaceLimits) -> Arc<Self> {
+    /// Places within these limits, all of them free.
+    pub fn new(limits: PlaceLimits) -> Arc<Self> {
         Arc::new(Self {
             limits,
             holders: Mutex::default(),
@@ -127,7 +128,7 @@ impl Places {
     }
 
     /// Takes a place for a client at `address`.
-    pub(crate) fn take_any(
+    pub fn take_any(
         self: &Arc<Self>,
         address: IpAddr,
         release: impl FnOnce() -> Release,
@@ -197,7 +198,7 @@ impl Holder {
 
 /// A place in use, free again when dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     places: Arc<Places>,
     number: u64,
     activity: Arc<PlaceActivity>,

@@ -1,19 +1,21 @@
 //! The other end of a test, whatever protocol it speaks.
 
-use super::path_mtu::path_mtu;
-use crate::error::RunError;
-use crate::host::describe_host;
 use crate::options::LocalOptions;
-use crate::protocol::Protocol;
-use crate::target::Target;
+use crate::path_mtu::path_mtu;
 use crate::workload::Outcome;
 use caudal_core::event::Event;
 use caudal_core::framing::IpVersion;
 use caudal_core::host::Host;
 use caudal_core::interval::ServerAccount;
+use caudal_core::opening::OpeningReport;
+use caudal_core::path::MtuEvidence;
 use caudal_core::plan::Plan;
+use caudal_core::tcp_proxy::TcpProxy;
 use caudal_core::text::ExternalText;
+use caudal_flow::{RunError, Target};
+use caudal_host::describe_host;
 use caudal_wire::message::PublishedLimits;
+use caudal_wire::protocol::Protocol;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -38,8 +40,14 @@ pub struct PeerInfo {
     pub is_same_machine: bool,
     /// The account it gives of what it receives.
     pub server_account: ServerAccount,
+    /// What ends TCP between both ends, where something does.
+    pub tcp_proxy: Option<TcpProxy>,
+    /// How the flows of the latest test opened, where some did not and it went on with the others.
+    pub opening: Option<OpeningReport>,
     /// The limits that it sets on each test, where it says so.
     pub limits: Option<PublishedLimits>,
+    /// The observation that shows the path MTU; `None` where it was not measured, so that it is only what the kernel knows.
+    pub mtu_evidence: Option<MtuEvidence>,
 }
 
 impl PeerInfo {
@@ -47,7 +55,7 @@ impl PeerInfo {
     ///
     /// # Errors
     /// When the host has no address.
-    pub(crate) fn unconnected(
+    pub fn unconnected(
         protocol: Protocol,
         target: &Target,
         tool: &str,
@@ -58,7 +66,7 @@ impl PeerInfo {
         Ok(Self {
             address,
             protocol,
-            client: describe_host(tool, Some(address.ip())),
+            client: describe_host(tool, Some(address)),
             server: Host {
                 tool: protocol.to_string().into(),
                 name: target.host.clone().into(),
@@ -69,7 +77,10 @@ impl PeerInfo {
             path_mtu: path_mtu(address),
             is_same_machine: false,
             server_account,
+            tcp_proxy: None,
+            opening: None,
             limits: None,
+            mtu_evidence: None,
         })
     }
 
@@ -82,11 +93,8 @@ impl PeerInfo {
     /// `true` when traffic to the peer stays on a loopback interface.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.client
-            .interface
-            .as_ref()
-            .map(ExternalText::as_received)
-            == Some("lo")
+        let interface = self.client.interface.as_ref();
+        self.tcp_proxy.is_none() && interface.map(ExternalText::as_received) == Some("lo")
     }
 
     /// The IP version between both ends.
@@ -110,6 +118,22 @@ pub trait Peer {
     /// # Errors
     /// When it is known not to.
     fn check_support(&self, _plan: &Plan) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    /// Keeps the connection while no test is carried out; to be called every few seconds.
+    ///
+    /// # Errors
+    /// When the peer has ended the session, or is lost.
+    fn keep_alive(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    /// Measures the path MTU by probes over UDP, where the peer's protocol has any, for [`PeerInfo::path_mtu`].
+    ///
+    /// # Errors
+    /// When the peer is lost, or the user interrupts.
+    fn probe_path_mtu(&mut self) -> Result<(), RunError> {
         Ok(())
     }
 

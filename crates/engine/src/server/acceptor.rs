@@ -3,39 +3,45 @@
 //! One thread, in which nothing waits for a single client: a connection that sends nothing costs a descriptor until its
 //! deadline, and the oldest of too many is closed.
 
+use super::answer_budget::AnswerBudget;
 use super::authentication::ProtocolAccess;
 use super::pending::{PendingRead, PendingStream};
 use super::session;
+use super::shared_port::{SharedPortClient, SharedPortDelivery, SharedPortProtocol};
 use super::state::ServerState;
 use super::test_registry::ArrivedSocket;
 use crate::admission::{
     ClientSlot, ClientSource, NoPlace, NotAdmitted, Release, choose_to_give_way,
 };
 use crate::client_refusal::ClientRefusal;
-use crate::peer::iperf3::{self, Delivery};
-use crate::protocol::Protocol;
-use crate::socket::{Accepted, ReservedListener, canonical, reply_udp_socket};
-use crate::stop::join_finished;
+use crate::workload::ConnectionAnswer;
+use caudal_core::plan::MAX_DATAGRAM;
+use caudal_flow::join_finished;
+use caudal_flow::socket::{
+    Accepted, ReservedListener, canonical, is_out_of_descriptors, reply_udp_socket,
+};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
-use caudal_sys::udp::receive_with_destination;
-use caudal_wire::datagram::{DatagramKind, OPENING_BYTES, OpeningDatagram};
-use caudal_wire::iperf3::Cookie;
-use caudal_wire::iperf3::datagram::answer_to;
-use caudal_wire::message::Refusal;
-use caudal_wire::preamble::{PROTOCOL, PreambleError, Purpose};
+use caudal_sys::process::open_file_limit;
+use caudal_sys::udp::{receive_with_destination, set_mtu_probing};
+use caudal_wire::datagram::{DatagramKind, OpeningDatagram};
+use caudal_wire::frame;
+use caudal_wire::message::{Refusal, ToClient};
+use caudal_wire::preamble::{PREAMBLE_BYTES, PROTOCOL, PreambleAnswer, PreambleError, Purpose};
+use caudal_wire::protocol::Protocol;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
-/// The maximum number of pending connections.
+/// Maximum number of pending connections.
 const MAX_PENDING: usize = 512;
-/// The maximum number of connections accepted, or datagrams read, in one round: a flood of them must not starve the others.
+/// Maximum number of connections accepted, or datagrams read, in one round: a flood of them must not starve the others.
 const MAX_PER_ROUND: usize = 64;
-/// The maximum wait while nothing is pending.
+/// Maximum wait while nothing is pending.
 const IDLE_WAIT: Duration = Duration::from_secs(1);
 /// The interval at which a server for one client looks whether it has left.
 const ONE_OFF_WAIT: Duration = Duration::from_millis(50);
@@ -49,21 +55,39 @@ pub(super) struct Acceptor {
     tcp: ReservedListener,
     udp: UdpSocket,
     port: u16,
+    /// Room for a datagram.
+    datagram: Vec<u8>,
     pending: Vec<PendingStream>,
+    /// The answers to hellos of unknown tests.
+    no_test_answers: AnswerBudget,
     /// Connections accepted so far.
     accepted: u64,
     /// Sessions begun so far.
     sessions: u64,
 }
 
-/// The placement of a connection whose first bytes are complete.
-enum Placement {
-    /// It was refused.
-    Refused,
-    /// All slots are in use, and one may become free soon.
-    Wait,
-    /// It is passed on.
-    Passed(Box<dyn FnOnce(TcpStream)>),
+/// The reason to refuse a connection for which there is no descriptor.
+fn no_descriptor() -> String {
+    let limit = open_file_limit();
+    format!(
+        "no descriptor is left for it: all {limit} that the server may have (ulimit -n) are in use"
+    )
+}
+
+/// The answer to the first bytes of a connection for which there is no descriptor: none to a protocol that cannot read it.
+fn refusal_without_descriptor(first: &[u8]) -> Vec<u8> {
+    let preamble = first.first_chunk::<PREAMBLE_BYTES>();
+    if preamble.is_none_or(|preamble| Purpose::decode(preamble).is_err()) {
+        return Vec::new();
+    }
+    let refused = ToClient::Refused {
+        reason: Refusal::Host,
+        message: no_descriptor().into(),
+        instance: None,
+    };
+    let mut answer = PreambleAnswer::Refused.encode().to_vec();
+    answer.extend(frame::encode(&refused).unwrap_or_default());
+    answer
 }
 
 impl Acceptor {
@@ -74,12 +98,16 @@ impl Acceptor {
         port: u16,
     ) -> Self {
         let _ = udp.set_nonblocking(true);
+        // Answers to probes of the path MTU are not to be fragmented; nothing else is sent from this socket.
+        let _ = set_mtu_probing(&udp);
         Self {
             state,
             tcp: ReservedListener::new(tcp),
             udp,
             port,
+            datagram: vec![0; MAX_DATAGRAM as usize + 1],
             pending: Vec::new(),
+            no_test_answers: AnswerBudget::default(),
             accepted: 0,
             sessions: 0,
         }
@@ -136,46 +164,48 @@ impl Acceptor {
 
     /// Reads from the pending connections that are readable, and passes on those whose first bytes are complete.
     fn read_pending(&mut self, ready: &[bool]) {
-        let now = monotonic_ns();
         let pending = std::mem::take(&mut self.pending);
-        for (nth, mut one) in pending.into_iter().enumerate() {
+        for (nth, one) in pending.into_iter().enumerate() {
             let is_ready = ready.get(nth).copied().unwrap_or(false);
-            let read = match (one.waits_for_slot(), is_ready) {
-                // What it sends meanwhile belongs to its session.
-                (true, _) => PendingRead::Complete,
-                (false, true) => one.read(),
-                (false, false) => PendingRead::Incomplete,
-            };
-            match read {
-                PendingRead::Incomplete => {}
-                PendingRead::Closed => continue,
-                PendingRead::Complete => match self.place(&mut one) {
-                    Placement::Refused => one.is_refused = true,
-                    Placement::Wait => {}
-                    Placement::Passed(pass) => {
-                        pass(one.stream);
-                        continue;
-                    }
-                },
-            }
-            if now < one.deadline_ns {
-                self.pending.push(one);
-            } else if !one.is_refused {
-                let refusal = ClientRefusal::protocol("it did not show what it is for within 5 s");
-                self.state.send_refused(Protocol::Native, one.peer, refusal);
-            }
+            let waiting = self.advance(one, is_ready);
+            self.pending.extend(waiting);
         }
+    }
+
+    /// Reads from a pending connection where it may be readable, and passes it on when its first bytes are complete; it is given back where
+    /// it goes on pending.
+    fn advance(&mut self, mut one: PendingStream, is_ready: bool) -> Option<PendingStream> {
+        let read = match (one.waits_for_slot(), is_ready) {
+            // What it sends meanwhile belongs to its session.
+            (true, _) => PendingRead::Complete,
+            (false, true) => one.read(&self.state.options.shared_port),
+            (false, false) => PendingRead::Incomplete,
+        };
+        let one = match read {
+            PendingRead::Incomplete => one,
+            PendingRead::Closed => return None,
+            PendingRead::Complete => self.place(one)?,
+        };
+        if monotonic_ns() < one.deadline_ns {
+            return Some(one);
+        }
+        if !one.is_refused {
+            let refusal = ClientRefusal::protocol("it did not show what it is for within 5 s");
+            self.state.send_refused(Protocol::Native, one.peer, refusal);
+        }
+        None
     }
 
     fn accept(&mut self) {
         for _ in 0..MAX_PER_ROUND {
-            let (stream, peer) = match self.tcp.accept() {
+            let (stream, peer) = match self.tcp.accept_or_refuse(refusal_without_descriptor) {
                 Ok(Accepted::Stream(stream, peer)) => (stream, peer),
                 Ok(Accepted::Closed(peer)) => {
                     // Another pending connection makes room for the next.
                     let peer = canonical(peer);
                     self.make_room(peer.ip());
-                    let refusal = ClientRefusal::host("no descriptor is left for it");
+                    self.state.closed_without_descriptor();
+                    let refusal = ClientRefusal::host(no_descriptor());
                     self.state.send_refused(Protocol::Native, peer, refusal);
                     continue;
                 }
@@ -194,8 +224,10 @@ impl Acceptor {
             }
             let denied = self.state.admission.check_address(peer.ip()).err();
             self.accepted += 1;
-            self.pending
-                .push(PendingStream::new(stream, peer, self.accepted, denied));
+            let one = PendingStream::new(stream, peer, self.accepted, denied);
+            // Most have sent their first bytes by now.
+            let waiting = self.advance(one, true);
+            self.pending.extend(waiting);
         }
     }
 
@@ -212,187 +244,242 @@ impl Acceptor {
         }
     }
 
-    /// Determines the destination of a connection by its first bytes.
-    fn place(&mut self, one: &mut PendingStream) -> Placement {
+    /// Passes a connection whose first bytes are complete to its destination; gives it back where it was refused, or waits for a slot.
+    fn place(&mut self, mut one: PendingStream) -> Option<PendingStream> {
         let state = Arc::clone(&self.state);
-        let cookie = one.cookie().filter(|_| state.options.iperf3.enabled);
+        let recognised = one.recognised(&state.options.shared_port);
         if let Some(denied) = one.denied.take() {
             let refusal = ClientRefusal::from(denied);
-            match cookie {
-                Some(_) => one.refuse_iperf3(&state, refusal),
+            match recognised {
+                Some(protocol) => one.refuse_shared(&*protocol, &state, refusal),
                 None => one.refuse(&state, refusal),
             }
-            return Placement::Refused;
+            return Some(one);
         }
-        let is_closed = |protocol| state.options.access(protocol) == ProtocolAccess::Closed;
-        if let Some(cookie) = cookie {
-            if is_closed(Protocol::Iperf3) {
-                let reason =
-                    "clients must authenticate themselves, and no logins of iperf3 are set up here";
-                let refusal = ClientRefusal::new(Refusal::Authentication, reason);
-                one.refuse_iperf3(&state, refusal);
-                return Placement::Refused;
-            }
-            return self.place_iperf3(one, cookie);
+        if let Some(protocol) = recognised {
+            return self.place_shared(one, &protocol);
         }
-        match Purpose::decode(&one.preamble()) {
-            Ok(Purpose::Control) if is_closed(Protocol::Native) => {
+        let (reason, message) = match Purpose::decode(&one.preamble()) {
+            Ok(Purpose::Control) => {
+                if state.options.access(Protocol::Native) != ProtocolAccess::Closed {
+                    return self.place_control(one);
+                }
                 let message = "it answers only clients that authenticate themselves, and has no tokens for \
                                those of caudal";
-                let refusal = ClientRefusal::new(Refusal::Authentication, message);
-                one.refuse(&state, refusal);
-                Placement::Refused
+                (Refusal::Authentication, message.to_owned())
             }
-            Ok(Purpose::Control) => self.place_control(one),
             Ok(Purpose::Data { token, flow }) => {
-                if !state.tests.contains(token) {
-                    let message = "no test here has this token";
-                    one.refuse(&state, ClientRefusal::protocol(message));
-                    return Placement::Refused;
+                if state.tests.contains(token) {
+                    let arrived = ArrivedSocket::Tcp(flow, one.stream);
+                    state.tests.deliver(token, || Some(arrived));
+                    return None;
                 }
-                Placement::Passed(Box::new(move |stream| {
-                    state
-                        .tests
-                        .deliver(token, || Some(ArrivedSocket::Tcp(flow, stream)));
-                }))
+                (Refusal::Test, "no test here has this token".to_owned())
             }
             Ok(Purpose::Probe { token }) => {
-                if state.tests.answers_probes(token) {
-                    one.answer_probe();
-                } else {
-                    let message = "no running test here has this token";
-                    one.refuse(&state, ClientRefusal::protocol(message));
+                match state.tests.connection_answer(token) {
+                    Some(ConnectionAnswer::UntilClosed) => {
+                        one.answer_probe();
+                        return Some(one);
+                    }
+                    Some(ConnectionAnswer::AtOnce(answered)) => {
+                        one.answer_at_once();
+                        answered.fetch_add(1, Relaxed);
+                        return None;
+                    }
+                    Some(ConnectionAnswer::Pass(connections)) => {
+                        connections.pass(one.stream);
+                        return None;
+                    }
+                    None => {}
                 }
-                Placement::Refused
+                (
+                    Refusal::Test,
+                    "no running test here has this token".to_owned(),
+                )
             }
             Err(PreambleError::Version(theirs)) => {
                 let message = format!(
                     "the client speaks protocol {theirs}, this server {PROTOCOL}; update the older one"
                 );
-                one.refuse(&state, ClientRefusal::new(Refusal::Version, message));
-                Placement::Refused
+                (Refusal::Version, message)
             }
             Err(error) => {
                 one.refuse_unknown(&state, ClientRefusal::protocol(error));
-                Placement::Refused
+                return Some(one);
             }
-        }
+        };
+        one.refuse(&state, ClientRefusal::new(reason, message));
+        Some(one)
     }
 
-    fn place_control(&mut self, one: &mut PendingStream) -> Placement {
+    fn place_control(&mut self, mut one: PendingStream) -> Option<PendingStream> {
         let peer = one.peer;
         let serve = move |state: &ServerState, stream, number, slot: &ClientSlot| {
             session::serve(state, stream, peer, number, slot);
         };
-        self.begin_session(Protocol::Native, one, serve)
-            .unwrap_or_else(|no_place| {
-                if one.may_wait_for_slot(&self.state) {
-                    return Placement::Wait;
-                }
-                one.refuse(&self.state, NotAdmitted::from(no_place).into());
-                Placement::Refused
-            })
-    }
-
-    /// Passes a connection of iperf3 to its test, or begins a session.
-    fn place_iperf3(&mut self, one: &mut PendingStream, cookie: Cookie) -> Placement {
-        let peer = one.peer;
-        let Ok(stream) = one.stream.try_clone() else {
-            let refusal = ClientRefusal::host("no descriptor is left for it");
-            one.refuse_iperf3(&self.state, refusal);
-            return Placement::Refused;
-        };
-        match self.state.iperf3_tests.deliver(&cookie, one.serial, stream) {
-            // The test has a clone of the connection.
-            Delivery::Taken => Placement::Passed(Box::new(drop)),
-            Delivery::Unwanted => {
-                let refusal = ClientRefusal::protocol("its test takes no more data connections");
-                one.refuse_iperf3(&self.state, refusal);
-                Placement::Refused
+        match self.reserve_slot(&one) {
+            Ok(slot) => {
+                self.begin_session(Protocol::Native, one, slot, serve);
+                None
             }
-            Delivery::New => {
-                let serve = move |state: &ServerState, stream, number, slot: &ClientSlot| {
-                    iperf3::serve(state, stream, peer, number, cookie, slot);
-                };
-                self.begin_session(Protocol::Iperf3, one, serve)
-                    .unwrap_or_else(|no_place| {
-                        if one.may_wait_for_slot(&self.state) {
-                            return Placement::Wait;
-                        }
-                        let refusal = NotAdmitted::from(no_place).into();
-                        one.refuse_iperf3(&self.state, refusal);
-                        Placement::Refused
-                    })
+            Err(no_place) => {
+                if !one.may_wait_for_slot(&self.state) {
+                    one.refuse(&self.state, NotAdmitted::from(no_place).into());
+                }
+                Some(one)
             }
         }
     }
 
-    /// Reserves a slot for a client and prepares a thread that serves it.
+    /// Passes a connection of another protocol to its test, or begins a session.
+    fn place_shared(
+        &mut self,
+        mut one: PendingStream,
+        protocol: &Arc<dyn SharedPortProtocol>,
+    ) -> Option<PendingStream> {
+        let name = protocol.protocol();
+        if self.state.options.access(name) == ProtocolAccess::Closed {
+            let reason = format!(
+                "clients must authenticate themselves, and no logins of {name} are set up here"
+            );
+            let refusal = ClientRefusal::new(Refusal::Authentication, reason);
+            one.refuse_shared(&**protocol, &self.state, refusal);
+            return Some(one);
+        }
+        let (peer, first) = (one.peer, one.first().to_vec());
+        match protocol.deliver(&first, one.serial, one.stream) {
+            SharedPortDelivery::Taken => return None,
+            SharedPortDelivery::Unwanted(stream) => {
+                one.stream = stream;
+                let refusal = ClientRefusal::protocol("its test takes no more data connections");
+                one.refuse_shared(&**protocol, &self.state, refusal);
+                return Some(one);
+            }
+            SharedPortDelivery::New(stream) => one.stream = stream,
+        }
+        let served = Arc::clone(protocol);
+        let serve = move |state: &ServerState, stream, number, slot: &ClientSlot| {
+            let client = SharedPortClient {
+                protocol: name,
+                peer,
+                number,
+                slot,
+                limits: &state.options.limits,
+                stop: &state.stop,
+                events: &state.events,
+            };
+            served.serve(&client, &first, stream);
+        };
+        match self.reserve_slot(&one) {
+            Ok(slot) => {
+                self.begin_session(name, one, slot, serve);
+                None
+            }
+            Err(no_place) => {
+                if !one.may_wait_for_slot(&self.state) {
+                    let refusal = NotAdmitted::from(no_place).into();
+                    one.refuse_shared(&**protocol, &self.state, refusal);
+                }
+                Some(one)
+            }
+        }
+    }
+
+    /// Reserves a slot for a client.
     ///
     /// # Errors
     /// When all slots are in use.
+    fn reserve_slot(&self, one: &PendingStream) -> Result<ClientSlot, NoPlace> {
+        // Clients of other protocols occupy slots as well.
+        let capacity = self.state.options.capacity();
+        let release = || Release::of_connection(&one.stream);
+        self.state
+            .admission
+            .reserve(one.peer.ip(), capacity, release)
+    }
+
+    /// Starts a thread that serves a client.
     fn begin_session(
         &mut self,
         protocol: Protocol,
-        one: &PendingStream,
+        one: PendingStream,
+        slot: ClientSlot,
         serve: impl FnOnce(&ServerState, TcpStream, u64, &ClientSlot) + Send + 'static,
-    ) -> Result<Placement, NoPlace> {
-        // Clients of other protocols occupy slots as well.
-        let (peer, capacity) = (one.peer, self.state.options.capacity());
-        let release = || Release::of_connection(&one.stream);
-        let slot = self.state.admission.reserve(peer.ip(), capacity, release)?;
+    ) {
+        let PendingStream { stream, peer, .. } = one;
         self.sessions += 1;
         let (state, number) = (Arc::clone(&self.state), self.sessions);
-        Ok(Placement::Passed(Box::new(move |stream| {
-            let inner = Arc::clone(&state);
-            let session = thread::Builder::new()
-                .name(format!("client {number}"))
-                .stack_size(SESSION_STACK_BYTES)
-                .spawn(move || {
-                    serve(&inner, stream, number, &slot);
-                    if let Some(reason) = slot.given_up() {
-                        inner.send_refused(protocol, peer, ClientRefusal::given_up(reason));
-                    }
-                    drop(slot);
-                });
-            match session {
-                Ok(session) => state.sessions().push(session),
-                Err(cause) => {
-                    let refusal = ClientRefusal::host(format_args!("no thread for it: {cause}"));
-                    state.send_refused(protocol, peer, refusal);
+        let session = thread::Builder::new()
+            .name(format!("client {number}"))
+            .stack_size(SESSION_STACK_BYTES)
+            .spawn(move || {
+                serve(&state, stream, number, &slot);
+                if let Some(reason) = slot.given_up() {
+                    state.send_refused(protocol, peer, ClientRefusal::given_up(reason));
                 }
+                drop(slot);
+            });
+        match session {
+            Ok(session) => self.state.sessions().push(session),
+            Err(cause) => {
+                let refusal = ClientRefusal::host(format_args!("no thread for it: {cause}"));
+                self.state.send_refused(protocol, peer, refusal);
             }
-        })))
+        }
     }
 
-    /// Opens a socket towards every address that sends the token of a test, which is then challenged; or that says hello as
-    /// clients of iperf3 do, from the address of a client whose turn it is.
-    fn open_udp(&self) {
-        let mut datagram = [0; OPENING_BYTES + 1];
+    /// Opens a socket towards every address that sends the token of a test, which is then challenged; datagrams of
+    /// other protocols are passed to them.
+    fn open_udp(&mut self) {
         for _ in 0..MAX_PER_ROUND {
-            let Ok((size, peer, local)) = receive_with_destination(&self.udp, &mut datagram) else {
+            let received = receive_with_destination(&self.udp, &mut self.datagram);
+            let Ok((size, source, to)) = received else {
                 return;
             };
-            let peer = canonical(peer);
+            let datagram = &mut self.datagram[..size];
+            let probes = &self.state.mtu_probes;
+            if probes.answer(&self.udp, datagram, source, to) {
+                continue;
+            }
+            let datagram = &*datagram;
+            let peer = canonical(source);
             let any: IpAddr = match peer {
                 SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
                 SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
             };
-            let local = SocketAddr::new(local.map_or(any, |local| local.to_canonical()), self.port);
-            if let Some(answer) = answer_to(&datagram[..size]) {
-                self.state
-                    .iperf3_tests
-                    .greet(peer, answer, || reply_udp_socket(local, peer, size));
+            let local = to.map_or(SocketAddr::new(any, self.port), |to| {
+                to.socket_address(self.port)
+            });
+            let open = || reply_udp_socket(local, peer, size);
+            let takes =
+                |shared: &Arc<dyn SharedPortProtocol>| shared.take_datagram(datagram, peer, &open);
+            if self.state.options.shared_port.iter().any(takes) {
                 continue;
             }
-            let Some(opening) = OpeningDatagram::decode(&datagram[..size]) else {
+            let Some(opening) = OpeningDatagram::decode(datagram) else {
                 continue;
             };
-            if opening.kind == DatagramKind::Hello {
+            if opening.kind != DatagramKind::Hello {
+                continue;
+            }
+            if self.state.tests.contains(opening.token) {
+                let mut refused = None;
                 self.state.tests.deliver(opening.token, || {
-                    let socket = reply_udp_socket(local, peer, size).ok()?;
+                    let socket = reply_udp_socket(local, peer, size);
+                    let socket = socket.map_err(|cause| refused = Some(cause)).ok()?;
                     Some(ArrivedSocket::Udp(opening.flow, socket, peer))
                 });
+                if refused.is_some_and(|cause| is_out_of_descriptors(&cause)) {
+                    self.state.closed_without_descriptor();
+                }
+            } else if self.state.admission.check_address(peer.ip()).is_ok()
+                && self.no_test_answers.take(monotonic_ns())
+                && let Ok(socket) = reply_udp_socket(local, peer, size)
+            {
+                // As long as the hello, and never in answer to anything but one.
+                let answer = opening.without_test(self.state.instance);
+                let _ = socket.send(&answer.encode());
             }
         }
     }

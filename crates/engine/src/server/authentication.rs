@@ -1,9 +1,9 @@
 //! The authentication that a server requires of its clients, protocol by protocol.
 
-use crate::protocol::Protocol;
 use caudal_wire::access_token::NamedToken;
+use caudal_wire::protocol::Protocol;
 
-/// The authentication that a server requires, beside the logins of iperf3.
+/// The authentication that a server requires, beside the logins that other protocols have of their own.
 #[derive(Debug, Clone, Default)]
 pub struct AuthenticationOptions {
     /// The tokens of clients of caudal; empty where they do not authenticate themselves.
@@ -24,19 +24,18 @@ pub enum ProtocolAccess {
 }
 
 impl AuthenticationOptions {
-    /// The access of clients of `protocol`, at a server that checks the logins of iperf3 where `checks_logins`.
+    /// The access of clients of `protocol`, at a server that checks the logins of clients of `with_logins`.
     ///
     /// One rule for every protocol: where any client must authenticate itself, a protocol whose clients cannot is closed unless it
     /// is exempt.
     #[must_use]
-    pub fn access(&self, protocol: Protocol, logins: LoginRequirement) -> ProtocolAccess {
-        let has_logins = logins == LoginRequirement::Required;
+    pub fn access(&self, protocol: Protocol, with_logins: &[Protocol]) -> ProtocolAccess {
+        let has_tokens = !self.tokens.is_empty();
         let authenticates = match protocol {
-            Protocol::Native => !self.tokens.is_empty(),
-            Protocol::Iperf3 => has_logins,
-            Protocol::Iperf2 | Protocol::Nttcp => false,
+            Protocol::Native => has_tokens,
+            other => with_logins.contains(&other),
         };
-        let is_required = has_logins || !self.tokens.is_empty();
+        let is_required = has_tokens || !with_logins.is_empty();
         match (authenticates, is_required) {
             (true, _) => ProtocolAccess::Authenticated,
             (false, true) if !self.exempt.contains(&protocol) => ProtocolAccess::Closed,
@@ -45,19 +44,9 @@ impl AuthenticationOptions {
     }
 }
 
-/// The need of logins of iperf3's clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoginRequirement {
-    /// They are checked.
-    Required,
-    /// They are not looked at.
-    NotRequired,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use LoginRequirement::{NotRequired, Required};
     use ProtocolAccess::{Authenticated, Closed, Open};
     use caudal_wire::access_token::parse_tokens;
 
@@ -71,21 +60,15 @@ mod tests {
     #[test]
     fn any_authentication_closes_the_protocols_that_have_none() {
         let tokens = || parse_tokens("0123456789abcdef").unwrap();
+        let none: &[Protocol] = &[];
+        let iperf3 = &[Protocol::Iperf3][..];
         for (tokens, logins, expected) in [
-            (Vec::new(), NotRequired, [Open; 4]),
+            (Vec::new(), none, [Open; 4]),
+            (tokens(), none, [Authenticated, Closed, Closed, Closed]),
+            (Vec::new(), iperf3, [Closed, Authenticated, Closed, Closed]),
             (
                 tokens(),
-                NotRequired,
-                [Authenticated, Closed, Closed, Closed],
-            ),
-            (
-                Vec::new(),
-                Required,
-                [Closed, Authenticated, Closed, Closed],
-            ),
-            (
-                tokens(),
-                Required,
+                iperf3,
                 [Authenticated, Authenticated, Closed, Closed],
             ),
         ] {

@@ -3,17 +3,22 @@
 use super::authentication::ProtocolAccess;
 use super::session_control::SessionControl;
 use super::test_sockets::STEP_NS;
-use crate::error::RunError;
-use crate::host::describe_host;
-use crate::opening::random_bytes;
-use crate::protocol::Protocol;
 use caudal_core::host::Host;
 use caudal_core::text::ExternalText;
+use caudal_flow::socket::canonical;
+use caudal_flow::{RunError, random_bytes};
+use caudal_host::describe_host;
 use caudal_sys::clock::monotonic_ns;
+use caudal_sys::tcp::tcp_info;
 use caudal_wire::access_token::NamedToken;
 use caudal_wire::authentication::{AUTHENTICATION, ConnectionKey, Nonce, TokenProof};
-use caudal_wire::message::{QUALITY, Refusal, TRAINS, TRANSFER, ToClient, ToServer};
-use std::net::IpAddr;
+use caudal_wire::message::{
+    CONNECT, PARTIAL, PATH_MTU, QUALITY, Refusal, TRAINS, TRANSFER, ToClient, ToServer,
+};
+use caudal_wire::preamble::TestToken;
+use caudal_wire::protocol::Protocol;
+use caudal_wire::server_instance::SeenConnection;
+use std::net::SocketAddr;
 
 /// A client that was greeted.
 pub(super) struct GreetedClient {
@@ -26,7 +31,8 @@ pub(super) struct GreetedClient {
 /// Receives the client's description, authenticates it where that is required, and sends the server's description.
 pub(super) fn greet(
     control: &mut SessionControl<'_>,
-    peer: IpAddr,
+    peer: SocketAddr,
+    probe_token: TestToken,
 ) -> Result<GreetedClient, RunError> {
     let ToServer::Hello {
         host,
@@ -57,21 +63,48 @@ pub(super) fn greet(
             return Err(control.refuse(Refusal::Authentication, message.to_owned()));
         }
     };
-    welcome(control, peer)?;
+    welcome(control, peer, probe_token)?;
     Ok(GreetedClient {
         tool: host.tool,
         token,
     })
 }
 
-fn welcome(control: &mut SessionControl<'_>, peer: IpAddr) -> Result<(), RunError> {
+fn welcome(
+    control: &mut SessionControl<'_>,
+    peer: SocketAddr,
+    probe_token: TestToken,
+) -> Result<(), RunError> {
     let host: Host = describe_host(&control.state.options.tool, Some(peer));
     control.send(&ToClient::Welcome {
         host,
-        features: [AUTHENTICATION, QUALITY, TRANSFER, TRAINS]
-            .map(ExternalText::from)
-            .to_vec(),
+        features: [
+            AUTHENTICATION,
+            CONNECT,
+            QUALITY,
+            TRANSFER,
+            TRAINS,
+            PARTIAL,
+            PATH_MTU,
+        ]
+        .map(ExternalText::from)
+        .to_vec(),
         limits: Some(control.state.options.limits.published()),
+        probe_token: Some(probe_token.to_hex()),
+        instance: Some(control.state.instance),
+        connection: seen_connection(control),
+    })
+}
+
+/// The control connection as this end sees it; `None` where the kernel does not tell.
+fn seen_connection(control: &SessionControl<'_>) -> Option<SeenConnection> {
+    let stream = control.channel.stream();
+    let info = tcp_info(stream).ok()?;
+    Some(SeenConnection {
+        client: canonical(stream.peer_addr().ok()?),
+        server: canonical(stream.local_addr().ok()?),
+        mss: info.snd_mss,
+        rtt_us: info.min_rtt_us.unwrap_or(info.rtt_us).min(info.rtt_us),
     })
 }
 

@@ -1,8 +1,10 @@
 //! The server: many clients at once on one port, each isolated from the others.
 
 mod acceptor;
+mod answer_budget;
 mod authentication;
 mod greeting;
+mod mtu_probes;
 mod options;
 mod pending;
 #[expect(
@@ -14,6 +16,7 @@ mod session;
 mod session_control;
 mod session_event;
 mod session_watch;
+mod shared_port;
 mod state;
 mod test_registry;
 mod test_sockets;
@@ -24,5 +27,6 @@ pub use server::Server;
 pub use session_event::{
     SessionEvent, SessionEventKind, SessionEventSender, SessionView, SessionViews,
 };
-
-pub(crate) use state::ServerState;
+pub use shared_port::{
+    MAX_FIRST_BYTES, Recognition, SharedPortClient, SharedPortDelivery, SharedPortProtocol,
+};

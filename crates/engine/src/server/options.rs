@@ -1,13 +1,14 @@
 //! The settings of a server.
 
-use super::authentication::{AuthenticationOptions, LoginRequirement, ProtocolAccess};
+use super::authentication::{AuthenticationOptions, ProtocolAccess};
+use super::shared_port::SharedPortProtocol;
 use crate::network::Network;
 use crate::options::TransferLocalOptions;
-use crate::peer::iperf3::Iperf3Options;
-use crate::protocol::{PORT, Protocol};
-use crate::session_limits::SessionLimits;
 use crate::workload::ServerLimits;
-use std::net::IpAddr;
+use caudal_flow::SessionLimits;
+use caudal_wire::protocol::{PORT, Protocol};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The settings of a server.
@@ -15,6 +16,8 @@ use std::time::Duration;
 pub struct ServerOptions {
     /// The address to listen on; `None` for all, IPv4 and IPv6.
     pub bind: Option<IpAddr>,
+    /// The index of the interface that a link-local address to listen on belongs to; 0 for others.
+    pub bind_scope_id: u32,
     /// The port; 0 lets the kernel choose.
     pub port: u16,
     /// `true` to end after one client.
@@ -31,8 +34,8 @@ pub struct ServerOptions {
     pub idle_timeout: Duration,
     /// The program's name and version, as reported to clients.
     pub tool: String,
-    /// The treatment of clients of iperf3.
-    pub iperf3: Iperf3Options,
+    /// The other protocols that are answered on the port.
+    pub shared_port: Vec<Arc<dyn SharedPortProtocol>>,
     /// The authentication required of clients.
     pub authentication: AuthenticationOptions,
     /// The files that clients may get and send; none by default.
@@ -43,6 +46,7 @@ impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             bind: None,
+            bind_scope_id: 0,
             port: PORT,
             one_off: false,
             max_clients: 256,
@@ -51,7 +55,7 @@ impl Default for ServerOptions {
             allow: Vec::new(),
             idle_timeout: Duration::from_secs(60),
             tool: "caudal".to_owned(),
-            iperf3: Iperf3Options::default(),
+            shared_port: Vec::new(),
             authentication: AuthenticationOptions::default(),
             transfer: TransferLocalOptions::default(),
         }
@@ -59,6 +63,16 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
+    /// The address and port to listen on; `None` without an address.
+    pub(crate) fn listening_address(&self) -> Option<SocketAddr> {
+        Some(match self.bind? {
+            IpAddr::V6(address) => {
+                SocketAddrV6::new(address, self.port, 0, self.bind_scope_id).into()
+            }
+            address @ IpAddr::V4(_) => SocketAddr::new(address, self.port),
+        })
+    }
+
     /// The limits on each test.
     pub(crate) fn limits(&self) -> ServerLimits {
         ServerLimits {
@@ -71,11 +85,13 @@ impl ServerOptions {
     /// The access that clients of a protocol have.
     #[must_use]
     pub fn access(&self, protocol: Protocol) -> ProtocolAccess {
-        let logins = match self.iperf3.login {
-            Some(_) => LoginRequirement::Required,
-            None => LoginRequirement::NotRequired,
-        };
-        self.authentication.access(protocol, logins)
+        let with_logins: Vec<Protocol> = self
+            .shared_port
+            .iter()
+            .filter(|shared| shared.requires_login())
+            .map(|shared| shared.protocol())
+            .collect();
+        self.authentication.access(protocol, &with_logins)
     }
 
     /// The maximum number of clients at once: one, where the server ends after it.

@@ -1,18 +1,19 @@
 //! A connection that has not shown yet what it is for.
 
+use super::shared_port::{MAX_FIRST_BYTES, Recognition, SharedPortProtocol};
 use super::state::ServerState;
 use crate::admission::NotAdmitted;
 use crate::client_refusal::ClientRefusal;
-use crate::protocol::Protocol;
-use crate::socket::is_retryable;
+use caudal_flow::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::frame;
-use caudal_wire::iperf3::ControlState;
-use caudal_wire::iperf3::cookie::{COOKIE_BYTES, Cookie};
 use caudal_wire::message::ToClient;
 use caudal_wire::preamble::{MAGIC, PREAMBLE_BYTES, PreambleAnswer};
+use caudal_wire::protocol::Protocol;
+use socket2::SockRef;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
 
 /// The time a connection may take to show what it is for.
 const PREAMBLE_NS: u64 = 5_000_000_000;
@@ -38,8 +39,8 @@ pub(super) struct PendingStream {
     pub(super) peer: SocketAddr,
     /// Its position in the order of accepting.
     pub(super) serial: u64,
-    /// A native preamble, or the cookie of iperf3.
-    first: [u8; COOKIE_BYTES],
+    /// A native preamble, or what a connection of another protocol begins with.
+    first: [u8; MAX_FIRST_BYTES],
     filled: usize,
     pub(super) deadline_ns: u64,
     /// The time until which it waits for a slot; `None` while none was refused to it.
@@ -66,7 +67,7 @@ impl PendingStream {
             stream,
             peer,
             serial,
-            first: [0; COOKIE_BYTES],
+            first: [0; MAX_FIRST_BYTES],
             filled: 0,
             deadline_ns: monotonic_ns() + patience_ns,
             slot_until_ns: None,
@@ -76,7 +77,7 @@ impl PendingStream {
     }
 
     /// Reads what has arrived, never beyond the first bytes: what follows belongs to the session.
-    pub(super) fn read(&mut self) -> PendingRead {
+    pub(super) fn read(&mut self, shared_port: &[Arc<dyn SharedPortProtocol>]) -> PendingRead {
         if self.is_refused {
             let mut discarded = [0; 4096];
             return match self.stream.read(&mut discarded) {
@@ -85,25 +86,14 @@ impl PendingStream {
                 _ => PendingRead::Incomplete,
             };
         }
-        let end = if self.filled > 0 && self.may_be_iperf3() {
-            COOKIE_BYTES
-        } else {
-            PREAMBLE_BYTES
-        };
+        let end = self.missing_bytes(shared_port).unwrap_or(PREAMBLE_BYTES);
         match self.stream.read(&mut self.first[self.filled..end]) {
             Ok(0) => PendingRead::Closed,
             Ok(count) => {
                 self.filled += count;
-                // Another protocol is recognised before as many bytes have arrived as a preamble has.
-                let is_complete = match (self.may_be_native(), self.may_be_iperf3()) {
-                    (true, _) => self.filled == PREAMBLE_BYTES,
-                    (false, true) => self.filled == COOKIE_BYTES,
-                    (false, false) => true,
-                };
-                if is_complete {
-                    PendingRead::Complete
-                } else {
-                    PendingRead::Incomplete
+                match self.missing_bytes(shared_port) {
+                    Some(_) => PendingRead::Incomplete,
+                    None => PendingRead::Complete,
                 }
             }
             Err(cause) if is_retryable(&cause) => PendingRead::Incomplete,
@@ -133,13 +123,35 @@ impl PendingStream {
         self.first[..known] == MAGIC[..known]
     }
 
-    fn may_be_iperf3(&self) -> bool {
-        !self.may_be_native() && Cookie::may_begin_with(&self.first[..self.filled])
+    /// The number of first bytes, in all, that show what the connection is for; `None` when they have arrived. Another protocol may
+    /// be excluded before as many bytes have arrived as a preamble has.
+    fn missing_bytes(&self, shared_port: &[Arc<dyn SharedPortProtocol>]) -> Option<usize> {
+        if self.may_be_native() {
+            return (self.filled < PREAMBLE_BYTES).then_some(PREAMBLE_BYTES);
+        }
+        shared_port
+            .iter()
+            .find_map(|protocol| match protocol.recognise(self.first()) {
+                Recognition::Incomplete(bytes) => Some(bytes.min(MAX_FIRST_BYTES)),
+                Recognition::Other | Recognition::Recognised => None,
+            })
+            .filter(|bytes| self.filled < *bytes)
     }
 
-    /// The cookie of a client of iperf3.
-    pub(super) fn cookie(&self) -> Option<Cookie> {
-        Cookie::decode(&self.first)
+    /// The first bytes that have arrived.
+    pub(super) fn first(&self) -> &[u8] {
+        &self.first[..self.filled]
+    }
+
+    /// The protocol, other than caudal's own, that recognises the first bytes.
+    pub(super) fn recognised(
+        &self,
+        shared_port: &[Arc<dyn SharedPortProtocol>],
+    ) -> Option<Arc<dyn SharedPortProtocol>> {
+        let recognises = |protocol: &&Arc<dyn SharedPortProtocol>| {
+            protocol.recognise(self.first()) == Recognition::Recognised
+        };
+        shared_port.iter().find(recognises).map(Arc::clone)
     }
 
     /// The first bytes as those of a native preamble.
@@ -155,16 +167,22 @@ impl PendingStream {
         if let Ok(bytes) = frame::encode(&ToClient::Refused {
             reason: refusal.kind,
             message: refusal.message.clone(),
+            instance: Some(state.instance),
         }) {
             let _ = self.stream.write_all(&bytes);
         }
         self.close(state, Protocol::Native, refusal);
     }
 
-    /// Refuses a client of iperf3.
-    pub(super) fn refuse_iperf3(&mut self, state: &ServerState, refusal: ClientRefusal) {
-        let _ = self.stream.write_all(&[ControlState::AccessDenied.byte()]);
-        self.close(state, Protocol::Iperf3, refusal);
+    /// Refuses a client of another protocol.
+    pub(super) fn refuse_shared(
+        &mut self,
+        protocol: &dyn SharedPortProtocol,
+        state: &ServerState,
+        refusal: ClientRefusal,
+    ) {
+        protocol.refuse(&mut self.stream);
+        self.close(state, protocol.protocol(), refusal);
     }
 
     /// Refuses a client of an unknown protocol, without an answer that it could not read.
@@ -178,6 +196,13 @@ impl PendingStream {
         let _ = self.stream.shutdown(Shutdown::Write);
         self.is_refused = true;
         self.deadline_ns = monotonic_ns() + REFUSED_NS;
+    }
+
+    /// Answers a connection that is closed then: the answer and the end leave in one segment.
+    pub(super) fn answer_at_once(&self) {
+        let answer = PreambleAnswer::Attached.encode();
+        let flags = libc::MSG_MORE | libc::MSG_NOSIGNAL;
+        let _ = SockRef::from(&self.stream).send_with_flags(&answer, flags);
     }
 
     fn close(&mut self, state: &ServerState, protocol: Protocol, refusal: ClientRefusal) {

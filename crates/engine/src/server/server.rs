@@ -6,10 +6,10 @@ use super::options::ServerOptions;
 use super::session_event::SessionEventSender;
 use super::state::ServerState;
 use crate::admission::Admission;
-use crate::error::RunError;
-use crate::protocol::Protocol;
-use crate::socket::listen_tcp_and_udp;
-use crate::stop::join_within;
+use caudal_flow::socket::{ListeningSockets, listen_tcp_and_udp};
+use caudal_flow::{RunError, join_within};
+use caudal_wire::protocol::Protocol;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -22,6 +22,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Server {
     state: Arc<ServerState>,
     local: SocketAddr,
+    without_v6: Option<io::Error>,
     acceptor: Option<JoinHandle<()>>,
 }
 
@@ -31,12 +32,19 @@ impl Server {
     /// # Errors
     /// When the port is not available, or the kernel gives no thread.
     pub fn start(options: ServerOptions, events: SessionEventSender) -> Result<Self, RunError> {
-        let wanted = match options.bind {
-            Some(address) => format!("listening on {}", SocketAddr::new(address, options.port)),
+        let address = options.listening_address();
+        let wanted = match address {
+            Some(address) => format!("listening on {address}"),
             None => format!("listening on port {}", options.port),
         };
-        let (tcp, udp, local) = listen_tcp_and_udp(options.bind, options.port)
+        let listening = listen_tcp_and_udp(address, options.port)
             .map_err(|cause| RunError::local(wanted, cause))?;
+        let ListeningSockets {
+            tcp,
+            udp,
+            local,
+            without_v6,
+        } = listening;
         let state = ServerState::new(options, events)
             .map_err(|cause| RunError::local("opening a pipe", cause))?;
         let state = Arc::new(state);
@@ -48,6 +56,7 @@ impl Server {
         Ok(Self {
             state,
             local,
+            without_v6,
             acceptor: Some(acceptor),
         })
     }
@@ -56,6 +65,12 @@ impl Server {
     #[must_use]
     pub const fn local(&self) -> SocketAddr {
         self.local
+    }
+
+    /// The reason why it listens on IPv4 only, where it was to listen on all addresses.
+    #[must_use]
+    pub const fn without_v6(&self) -> Option<&io::Error> {
+        self.without_v6.as_ref()
     }
 
     /// `true` when it has ended by itself.

@@ -1,25 +1,26 @@
 //! A session of a native client: greeted, then tests one after another.
 
 use super::greeting::greet;
+use super::mtu_probes::ProbingSession;
 use super::session_control::SessionControl;
 use super::session_event::SessionEventKind;
 use super::session_watch::SessionWatch;
 use super::state::ServerState;
-use super::test_registry::ProbedTest;
+use super::test_registry::AnsweringTest;
 use super::test_sockets::{STEP_NS, TestEntry, TestSockets};
 use crate::admission::ClientSlot;
-use crate::error::RunError;
-use crate::host::UsageMeter;
 use crate::peer::native::control::ControlChannel;
-use crate::protocol::Protocol;
 use crate::workload::{self, FinishedServer, ServerHalf};
 use caudal_core::event::{Agreement, CutShort, EndedTest, Event};
 use caudal_core::plan::{Plan, PlanRecord};
 use caudal_core::text::ExternalText;
+use caudal_flow::RunError;
+use caudal_host::UsageMeter;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::frame::MAX_TO_SERVER_BYTES;
 use caudal_wire::message::{Refusal, ToClient, ToServer};
 use caudal_wire::preamble::PreambleAnswer;
+use caudal_wire::protocol::Protocol;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 
@@ -59,6 +60,8 @@ struct Session<'a> {
     peer: SocketAddr,
     number: u64,
     slot: &'a ClientSlot,
+    /// Its probes of the path MTU are answered as long as it lasts.
+    _probing: ProbingSession<'a>,
 }
 
 impl<'a> Session<'a> {
@@ -79,13 +82,17 @@ impl<'a> Session<'a> {
             .write_all(&PreambleAnswer::Welcome.encode())
             .map_err(lost)?;
         let channel = ControlChannel::new(stream, peer, MAX_TO_SERVER_BYTES).map_err(lost)?;
+        let probing = ProbingSession::new(&state.mtu_probes)
+            .map_err(|cause| RunError::local("preparing a session", cause))?;
+        let probe_token = probing.token;
         let mut session = Self {
             control: SessionControl { state, channel },
             peer,
             number,
             slot,
+            _probing: probing,
         };
-        let client = greet(&mut session.control, peer.ip())?;
+        let client = greet(&mut session.control, peer, probe_token)?;
         slot.activity().is_active();
         session.send_event(SessionEventKind::Connected { tool: client.tool });
         if let Some(token) = client.token {
@@ -113,7 +120,7 @@ impl<'a> Session<'a> {
                     self.slot.activity().is_active();
                     since_ns = monotonic_ns();
                 }
-                Some(ToServer::Hello { .. } | ToServer::Start) => {
+                Some(ToServer::Hello { .. } | ToServer::Start | ToServer::Reduce { .. }) => {
                     let message = "no plan was offered that could start".to_owned();
                     return Err(self.control.refuse(Refusal::Protocol, message));
                 }
@@ -151,7 +158,10 @@ impl<'a> Session<'a> {
                 | RunError::LargeFile { .. }
                 | RunError::BeyondLimit(_)),
             ) => Err(self.control.refuse(Refusal::Limit, error.to_string())),
-            Err(error) => Err(self.control.refuse(Refusal::Host, error.to_string())),
+            Err(error) => {
+                let error = error.with_needed_descriptors(plan.sockets());
+                Err(self.control.refuse(Refusal::Host, error.to_string()))
+            }
         }
     }
 
@@ -174,12 +184,20 @@ impl<'a> Session<'a> {
             .into_iter()
             .map(|flow| (flow, workload.socket_settings(&flow)))
             .collect();
-        let open = TestSockets::new(entry, &flows).collect(&mut self.control)?;
-        let _probed = workload
-            .answers_probes()
-            .then(|| ProbedTest::new(&state.tests, token));
-        let meter = UsageMeter::start(self.peer.ip());
+        let collected = TestSockets::new(entry, &plan, &flows).collect(&mut self.control)?;
+        let open = collected.flows;
+        let plan = match collected.reduced {
+            Some(reduced) => {
+                workload = workload::from_plan(&reduced);
+                reduced
+            }
+            None => plan,
+        };
+        let meter = UsageMeter::start(self.peer);
         let mut half = workload.server_half(open, token, &limits)?;
+        let _answering = half
+            .connection_answer()
+            .map(|answer| AnsweringTest::new(&state.tests, token, answer));
         self.control.send(&ToClient::Ready)?;
         self.await_start()?;
         self.slot.test_begins();
@@ -193,6 +211,7 @@ impl<'a> Session<'a> {
         }));
         self.send_test_event(Event::Started { repeat: None });
         let mut watch = SessionWatch::new(start_ns, half.ending(&limits));
+        self.control.channel.set_patience(plan.patience());
         let attended = self.attend(&mut *half, &mut watch);
         let finished = half.finish();
         let usage = meter.read();
@@ -231,6 +250,7 @@ impl<'a> Session<'a> {
         half: &mut dyn ServerHalf,
         watch: &mut SessionWatch,
     ) -> Result<Option<ExternalText>, RunError> {
+        let mut arrived = 0;
         loop {
             let now_ns = monotonic_ns();
             for message in half.advance(now_ns) {
@@ -247,6 +267,11 @@ impl<'a> Session<'a> {
             }
             if let Some(reached) = half.limit_reached(now_ns) {
                 return Ok(Some(reached.to_string().into()));
+            }
+            let arrived_bytes = half.arrived_bytes();
+            if arrived_bytes != arrived {
+                arrived = arrived_bytes;
+                self.control.channel.payload_arrived(now_ns);
             }
             if let Some(reason) = watch.stop_reason(now_ns, half.progress()) {
                 return Ok(Some(reason.to_string().into()));

@@ -1,9 +1,9 @@
 //! The server's end of a control connection.
 
 use super::state::ServerState;
-use crate::error::RunError;
 use crate::peer::native::control::ControlChannel;
 use caudal_core::text::ExternalText;
+use caudal_flow::RunError;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::message::{Refusal, ToClient, ToServer};
 use std::net::Shutdown;
@@ -66,6 +66,7 @@ impl SessionControl<'_> {
         let _ = self.send(&ToClient::Refused {
             reason,
             message: message.clone(),
+            instance: None,
         });
         let _ = self.channel.stream().shutdown(Shutdown::Write);
         // Reading what the client has already sent lets it read the reason instead of a reset.

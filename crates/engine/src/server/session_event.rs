@@ -1,9 +1,9 @@
 //! The events of a server's sessions.
 
 use crate::client_refusal::ClientRefusal;
-use crate::protocol::Protocol;
 use caudal_core::event::{Event, PeerOutput, View};
 use caudal_core::text::ExternalText;
+use caudal_wire::protocol::Protocol;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl From<Sender<SessionEvent>> for SessionEventSender {
 
 impl SessionEventSender {
     /// Sends an event. That nobody receives it any more is no error.
-    pub(crate) fn send(&self, event: SessionEvent) {
+    pub fn send(&self, event: SessionEvent) {
         if let Some(sender) = &self.0 {
             let _ = sender.send(event);
         }
@@ -85,7 +85,7 @@ impl<P> Clone for SessionViews<P> {
 
 impl<P> SessionViews<P> {
     /// A view of a session.
-    pub(crate) fn open(&self, parameters: &P) -> Box<dyn SessionView> {
+    pub fn open(&self, parameters: &P) -> Box<dyn SessionView> {
         (self.0)(parameters)
     }
 }

@@ -1,29 +1,35 @@
 //! The state that all threads of a server share.
 
+use super::mtu_probes::MtuProbes;
 use super::options::ServerOptions;
 use super::session_event::{SessionEvent, SessionEventKind, SessionEventSender};
 use super::test_registry::TestRegistry;
 use crate::admission::Admission;
 use crate::client_refusal::ClientRefusal;
-use crate::peer::iperf3::Iperf3Registry;
-use crate::protocol::Protocol;
-use crate::stop::StopSignal;
+use caudal_flow::{StopSignal, random_bytes};
+use caudal_wire::protocol::Protocol;
+use caudal_wire::server_instance::ServerInstance;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 /// The state that all threads of a server share.
 pub(crate) struct ServerState {
     pub(crate) options: ServerOptions,
+    /// This server, among those that an address may stand for.
+    pub(super) instance: ServerInstance,
     /// The slots, which clients of other protocols occupy as well.
     pub(crate) admission: Admission,
     pub(crate) stop: StopSignal,
     pub(super) tests: TestRegistry,
-    /// The tests of clients of iperf3.
-    pub(crate) iperf3_tests: Iperf3Registry,
-    events: SessionEventSender,
+    /// The sessions whose probes of the path MTU are answered.
+    pub(super) mtu_probes: MtuProbes,
+    /// Connections closed because no descriptor was left.
+    without_descriptor: AtomicU64,
+    pub(super) events: SessionEventSender,
     sessions: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -38,9 +44,11 @@ impl ServerState {
                     .unwrap_or(Admission::default_share(options.max_clients)),
             ),
             options,
+            instance: ServerInstance(random_bytes()?),
             stop: StopSignal::new()?,
             tests: TestRegistry::default(),
-            iperf3_tests: Iperf3Registry::default(),
+            mtu_probes: MtuProbes::default(),
+            without_descriptor: AtomicU64::new(0),
             events,
             sessions: Mutex::default(),
         })
@@ -69,6 +77,17 @@ impl ServerState {
         refusal: ClientRefusal,
     ) {
         self.send_event(0, protocol, peer, SessionEventKind::Refused(refusal));
+    }
+
+    /// Connections closed so far because no descriptor was left.
+    pub(super) fn without_descriptor(&self) -> u64 {
+        self.without_descriptor.load(Relaxed)
+    }
+
+    /// Takes note of a connection closed because no descriptor was left: the tests that wait for connections are told.
+    pub(super) fn closed_without_descriptor(&self) {
+        self.without_descriptor.fetch_add(1, Relaxed);
+        self.tests.wake_all();
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

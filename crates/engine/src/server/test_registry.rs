@@ -1,9 +1,9 @@
 //! The tests that wait for their data sockets.
 
-use crate::address_validation::UnvalidatedSocket;
-use crate::wakeup::Waker;
+use crate::workload::ConnectionAnswer;
+use caudal_flow::{UnvalidatedSocket, Waker};
 use caudal_wire::preamble::TestToken;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,11 +23,11 @@ struct TestInbox {
     waker: Waker,
 }
 
-/// The tests that wait for their data sockets, and those that run and answer requests on new connections, by their tokens.
+/// The tests that wait for their data sockets, and those that run and answer new connections, by their tokens.
 #[derive(Default)]
 pub(super) struct TestRegistry {
     waiting: Mutex<HashMap<TestToken, TestInbox>>,
-    probed: Mutex<HashSet<TestToken>>,
+    answering: Mutex<HashMap<TestToken, ConnectionAnswer>>,
 }
 
 impl TestRegistry {
@@ -35,13 +35,15 @@ impl TestRegistry {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn probed(&self) -> MutexGuard<'_, HashSet<TestToken>> {
-        self.probed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn answering(&self) -> MutexGuard<'_, HashMap<TestToken, ConnectionAnswer>> {
+        self.answering
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `true` when a running test with this token answers requests on new connections.
-    pub(super) fn answers_probes(&self, token: TestToken) -> bool {
-        self.probed().contains(&token)
+    /// The answer to a new connection of a running test; `None` where no running test with this token answers any.
+    pub(super) fn connection_answer(&self, token: TestToken) -> Option<ConnectionAnswer> {
+        self.answering().get(&token).cloned()
     }
 
     /// Registers a test.
@@ -59,6 +61,13 @@ impl TestRegistry {
         self.lock().contains_key(&token)
     }
 
+    /// Wakes all tests that wait.
+    pub(super) fn wake_all(&self) {
+        for inbox in self.lock().values() {
+            inbox.waker.wake();
+        }
+    }
+
     /// Delivers the socket that `open` makes to a test, where it is registered.
     pub(super) fn deliver(&self, token: TestToken, open: impl FnOnce() -> Option<ArrivedSocket>) {
         if let Some(inbox) = self.lock().get(&token)
@@ -70,21 +79,21 @@ impl TestRegistry {
     }
 }
 
-/// A running test that answers requests on new connections, until it is dropped.
-pub(super) struct ProbedTest<'a> {
+/// A running test that answers new connections, until it is dropped.
+pub(super) struct AnsweringTest<'a> {
     tests: &'a TestRegistry,
     token: TestToken,
 }
 
-impl<'a> ProbedTest<'a> {
-    pub(super) fn new(tests: &'a TestRegistry, token: TestToken) -> Self {
-        tests.probed().insert(token);
+impl<'a> AnsweringTest<'a> {
+    pub(super) fn new(tests: &'a TestRegistry, token: TestToken, answer: ConnectionAnswer) -> Self {
+        tests.answering().insert(token, answer);
         Self { tests, token }
     }
 }
 
-impl Drop for ProbedTest<'_> {
+impl Drop for AnsweringTest<'_> {
     fn drop(&mut self) {
-        self.tests.probed().remove(&self.token);
+        self.tests.answering().remove(&self.token);
     }
 }

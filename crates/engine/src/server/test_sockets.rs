@@ -3,15 +3,15 @@
 use super::session_control::SessionControl;
 use super::state::ServerState;
 use super::test_registry::ArrivedSocket;
-use crate::error::RunError;
-use crate::flow::role;
-use crate::opening::{UnvalidatedFlow, random_bytes};
-use crate::socket::{DataSocket, SocketSettings};
-use crate::wakeup::Wakeup;
 use crate::workload::OpenFlow;
-use caudal_core::plan::{PlannedFlow, Transport};
+use caudal_core::plan::{Plan, PlannedFlow, Transport};
+use caudal_flow::socket::{DataSocket, SocketSettings};
+use caudal_flow::{
+    RunError, UnvalidatedFlow, Wakeup, needed_descriptors, random_bytes, role, too_many_files,
+};
 use caudal_sys::clock::monotonic_ns;
-use caudal_wire::message::{Refusal, ToServer};
+use caudal_sys::process::open_file_limit;
+use caudal_wire::message::{Refusal, ToClient, ToServer};
 use caudal_wire::preamble::{PreambleAnswer, TestToken};
 use std::io::Write;
 use std::net::TcpStream;
@@ -53,21 +53,37 @@ impl Drop for TestEntry<'_> {
     }
 }
 
+/// The flows of a test whose data sockets have arrived.
+pub(super) struct CollectedFlows {
+    pub(super) flows: Vec<OpenFlow>,
+    /// The plan with those flows, where the client goes on with fewer.
+    pub(super) reduced: Option<Plan>,
+}
+
 /// The data sockets of a test that is being set up.
 pub(super) struct TestSockets<'a> {
     entry: TestEntry<'a>,
+    plan: &'a Plan,
     /// The flows of the plan, each with the settings of its socket.
     flows: &'a [(PlannedFlow, SocketSettings)],
     open: Vec<OpenFlow>,
     unvalidated: Vec<UnvalidatedFlow>,
+    /// Connections that had been closed for want of descriptors when the test was accepted.
+    without_descriptor: u64,
     /// The time by which the next socket is to arrive.
     until_ns: u64,
 }
 
 impl<'a> TestSockets<'a> {
-    pub(super) fn new(entry: TestEntry<'a>, flows: &'a [(PlannedFlow, SocketSettings)]) -> Self {
+    pub(super) fn new(
+        entry: TestEntry<'a>,
+        plan: &'a Plan,
+        flows: &'a [(PlannedFlow, SocketSettings)],
+    ) -> Self {
         Self {
+            without_descriptor: entry.state.without_descriptor(),
             entry,
+            plan,
             flows,
             open: Vec::with_capacity(flows.len()),
             unvalidated: Vec::new(),
@@ -75,13 +91,18 @@ impl<'a> TestSockets<'a> {
         }
     }
 
-    /// Waits until every flow of the plan has a data socket that belongs to it.
+    /// Waits until every flow of the plan has a data socket that belongs to it, or the client goes on with those that have.
     pub(super) fn collect(
         mut self,
         control: &mut SessionControl<'_>,
-    ) -> Result<Vec<OpenFlow>, RunError> {
+    ) -> Result<CollectedFlows, RunError> {
         while self.open.len() < self.flows.len() {
-            self.receive(control)?;
+            match self.receive(control)? {
+                Some(ToServer::Flows) => self.report(control)?,
+                Some(ToServer::Reduce { flows }) => return self.reduce(&flows),
+                _ => {}
+            }
+            self.check_descriptors(control)?;
             control.check_stop()?;
             if monotonic_ns() >= self.until_ns {
                 let message = format!(
@@ -99,11 +120,60 @@ impl<'a> TestSockets<'a> {
             self.take_validated();
         }
         self.open.sort_by_key(|open| open.flow.id);
-        Ok(self.open)
+        Ok(CollectedFlows {
+            flows: self.open,
+            reduced: None,
+        })
+    }
+
+    /// Tells the client which flows have arrived.
+    fn report(&mut self, control: &mut SessionControl<'_>) -> Result<(), RunError> {
+        self.until_ns = monotonic_ns() + STEP_NS;
+        let unvalidated = self.unvalidated.iter().map(|flow| flow.flow.id);
+        let mut heard: Vec<u32> = unvalidated.filter(|id| !self.is_open(*id)).collect();
+        heard.sort_unstable();
+        heard.dedup();
+        let open = self.open.iter().map(|open| open.flow.id).collect();
+        control.send(&ToClient::Flows { open, heard })
+    }
+
+    /// Goes on with those flows that the client names; the others are closed.
+    fn reduce(mut self, kept: &[u32]) -> Result<CollectedFlows, RunError> {
+        let reduced = self
+            .plan
+            .reduced_to(kept)
+            .ok_or_else(|| RunError::Protocol("the test cannot go on with so few flows".into()))?;
+        let mut flows = Vec::with_capacity(reduced.flows.len());
+        for (old, flow) in reduced.flows {
+            let at = self.open.iter().position(|open| open.flow.id == old);
+            let at = at.ok_or_else(|| {
+                RunError::Protocol(format!("flow {old} is to be kept, and is not open").into())
+            })?;
+            flows.push(OpenFlow {
+                flow,
+                ..self.open.swap_remove(at)
+            });
+        }
+        Ok(CollectedFlows {
+            flows,
+            reduced: Some(reduced.plan),
+        })
+    }
+
+    /// Refuses the test where a connection had to be closed because this process has no descriptor left.
+    fn check_descriptors(&self, control: &mut SessionControl<'_>) -> Result<(), RunError> {
+        if self.entry.state.without_descriptor() == self.without_descriptor {
+            return Ok(());
+        }
+        let (limit, flows) = (open_file_limit(), self.flows.len() as u32);
+        Err(control.refuse(
+            Refusal::Host,
+            too_many_files(limit, Some(needed_descriptors(limit, flows))),
+        ))
     }
 
     /// Waits for a message of the client, or until something else has arrived.
-    fn receive(&self, control: &mut SessionControl<'_>) -> Result<(), RunError> {
+    fn receive(&self, control: &mut SessionControl<'_>) -> Result<Option<ToServer>, RunError> {
         let mut others: Vec<BorrowedFd<'_>> =
             vec![self.entry.state.stop_fd(), self.entry.wakeup.fd()];
         others.extend(self.unvalidated.iter().map(|flow| flow.socket.as_fd()));
@@ -112,8 +182,8 @@ impl<'a> TestSockets<'a> {
                 doing: "setting the test up",
                 cause: std::io::ErrorKind::ConnectionAborted.into(),
             }),
+            message @ (None | Some(ToServer::Flows | ToServer::Reduce { .. })) => Ok(message),
             Some(_) => Err(RunError::Protocol("expected the data connections".into())),
-            None => Ok(()),
         }
     }
 

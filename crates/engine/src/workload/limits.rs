@@ -1,7 +1,7 @@
 //! The limits a server sets on tests.
 
 use crate::options::TransferLocalOptions;
-use crate::session_limits::SessionLimits;
+use caudal_flow::SessionLimits;
 use std::time::Duration;
 
 /// The limits a server sets on each test.

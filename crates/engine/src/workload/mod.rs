@@ -1,7 +1,10 @@
 //! The kinds of tests. A workload is a folder here and a line in `list.rs`; both ends of a native test go through it.
 
 mod bulk;
+mod connect;
+mod connection_answer;
 mod echo;
+mod elapsed;
 mod limits;
 mod list;
 mod outcome;
@@ -17,13 +20,16 @@ mod udp;
 mod workload;
 
 pub use bulk::BulkOutcome;
+pub use bulk::flow_records;
+pub use connect::{ConnectOutcome, connect_to_port};
 pub use echo::{EchoConnection, EchoOutcome};
+pub use list::socket_settings;
 pub use outcome::Outcome;
 pub use quality::QualityOutcome;
 pub use trains::TrainsOutcome;
 pub use transfer::TransferOutcome;
 
-pub(crate) use bulk::flow_records;
+pub(crate) use connection_answer::ConnectionAnswer;
 pub(crate) use limits::ServerLimits;
 pub(crate) use list::from_plan;
 pub(crate) use workload::{

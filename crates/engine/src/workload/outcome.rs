@@ -1,6 +1,7 @@
 //! The measurements of a test that was carried out.
 
 use super::bulk::BulkOutcome;
+use super::connect::ConnectOutcome;
 use super::echo::EchoOutcome;
 use super::quality::QualityOutcome;
 use super::trains::TrainsOutcome;
@@ -14,6 +15,8 @@ pub enum Outcome {
     Bulk(Box<BulkOutcome>),
     /// A round-trip test.
     Echo(Box<EchoOutcome>),
+    /// A test of the connection rate.
+    Connect(Box<ConnectOutcome>),
     /// A phase of a test of latency under load.
     Quality(Box<QualityOutcome>),
     /// A file transfer.
@@ -37,6 +40,15 @@ impl Outcome {
     pub fn into_echo(self) -> Option<EchoOutcome> {
         match self {
             Self::Echo(outcome) => Some(*outcome),
+            _ => None,
+        }
+    }
+
+    /// The test of the connection rate; `None` for any other workload.
+    #[must_use]
+    pub fn into_connect(self) -> Option<ConnectOutcome> {
+        match self {
+            Self::Connect(outcome) => Some(*outcome),
             _ => None,
         }
     }
@@ -74,6 +86,7 @@ impl Outcome {
         match self {
             Self::Bulk(outcome) => outcome.cut_short.as_ref(),
             Self::Echo(outcome) => outcome.cut_short.as_ref(),
+            Self::Connect(outcome) => outcome.cut_short.as_ref(),
             Self::Quality(outcome) => outcome.cut_short.as_ref(),
             Self::Transfer(outcome) => outcome.cut_short.as_ref(),
             Self::Trains(outcome) => outcome.cut_short.as_ref(),

@@ -1,19 +1,20 @@
 //! A kind of test, and the half of it that each end of a native test carries out.
 
+use super::connection_answer::ConnectionAnswer;
 use super::limits::ServerLimits;
 use super::outcome::Outcome;
-use crate::error::RunError;
-use crate::flow::LimitReached;
-use crate::host::UsageMeter;
 use crate::options::LocalOptions;
-use crate::socket::{DataSocket, SocketSettings};
-use crate::target::LocalBinding;
 use caudal_core::echo::ClockOffset;
+use caudal_core::episode::Episode;
 use caudal_core::event::{CutShort, EndedTest, Event};
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
 use caudal_core::text::ExternalText;
-use caudal_wire::message::{FinalReport, ToClient};
+use caudal_flow::socket::{DataSocket, SocketSettings};
+use caudal_flow::{LimitReached, LocalBinding, RunError};
+use caudal_host::UsageMeter;
+use caudal_wire::final_report::FinalReport;
+use caudal_wire::message::ToClient;
 use caudal_wire::preamble::TestToken;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
@@ -65,11 +66,6 @@ pub(crate) trait Workload {
         false
     }
 
-    /// `true` when the client sends requests on new connections while the test runs.
-    fn answers_probes(&self) -> bool {
-        false
-    }
-
     /// The client's half.
     ///
     /// # Errors
@@ -101,6 +97,8 @@ pub(crate) struct EndedDialogue {
     pub(crate) meter: UsageMeter,
     /// The reason why the test ended early, as far as the dialogue knows.
     pub(crate) cut_short: Option<CutShort>,
+    /// Outages and programs that stood still, with times after the start of the test.
+    pub(crate) episodes: Vec<Episode>,
     /// The error that ended the dialogue.
     pub(crate) error: Option<RunError>,
     /// The server's report; `None` when it did not come.
@@ -127,6 +125,11 @@ pub(crate) trait ClientHalf {
     /// Begins everything else: the server has started.
     fn started(&mut self, events: &mut dyn FnMut(Event));
 
+    /// Payload bytes that have arrived at this end: a sign of the server, whose messages may be behind them in a queue.
+    fn arrived_bytes(&self) -> u64 {
+        0
+    }
+
     /// Takes a message of the workload.
     ///
     /// # Errors
@@ -139,6 +142,12 @@ pub(crate) trait ClientHalf {
 
     /// `true` when this end's part is over.
     fn is_over(&self) -> bool;
+
+    /// The time at which payload, or a reply, of the server's program arrived last, ns of the monotonic clock; `None` for a workload
+    /// that is not watched for outages.
+    fn heard_ns(&self) -> Option<u64> {
+        None
+    }
 
     /// Ends this end's sending.
     fn stop(&mut self);
@@ -209,6 +218,16 @@ pub(crate) trait ServerHalf {
 
     /// A number that grows as long as the test makes progress.
     fn progress(&self) -> u64;
+
+    /// Payload bytes that have arrived at this end: a sign of the client, whose messages may be behind them in a queue.
+    fn arrived_bytes(&self) -> u64 {
+        0
+    }
+
+    /// The answer to connections that the client makes while the test runs; `None` where it makes none.
+    fn connection_answer(&self) -> Option<ConnectionAnswer> {
+        None
+    }
 
     /// Ends all flows and gives the measurements.
     fn finish(self: Box<Self>) -> FinishedServer;

@@ -7,9 +7,9 @@ use super::node::{Function, Operator, SyntaxNode, ValueType};
 use crate::metric::is_path_link;
 use crate::suggestion::suggestion;
 
-/// The maximum length of an expression, in bytes.
+/// Maximum length of an expression, in bytes.
 pub const MAX_LENGTH: usize = 2000;
-/// The maximum nesting depth of parentheses, calls and signs.
+/// Maximum nesting depth of parentheses, calls and signs.
 pub const MAX_DEPTH: usize = 48;
 
 const NAME_A_VALUE: &str = "write a name, a number or a quoted text";

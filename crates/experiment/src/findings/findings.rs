@@ -84,7 +84,7 @@ pub struct Findings {
     /// The number of valid trials.
     pub trials: u64,
     /// The number of trials that were discarded.
-    #[serde(rename = "spoiled")]
+    #[serde(alias = "spoiled")]
     pub discarded: u64,
     /// The results in sentences, the most important first.
     pub verdict: Vec<String>,

@@ -189,15 +189,15 @@ fn expectations_are_checked_case_by_case_with_their_evidence() {
     assert_eq!(
         lines,
         [
-            "Some(true) udp_load=100% congestion=cubic | tcp.goodput 410.0 kbit/s (401.8 to 418.2 kbit/s) < 0.1 × 235 Mbit/s = 23.50 Mbit/s",
-            "Some(false) udp_load=100% congestion=bbr | tcp.goodput 30.00 Mbit/s (29.40 to 30.60 Mbit/s) is not < 0.1 × 236 Mbit/s = 23.60 Mbit/s",
-            "Some(true) udp_load=80% congestion=cubic | tcp.goodput 40.00 Mbit/s (39.20 to 40.80 Mbit/s) > 39.50 Mbit/s (between its minimum and maximum)",
-            "Some(true) udp_load=80% congestion=bbr | tcp.goodput 42.00 Mbit/s (41.16 to 42.84 Mbit/s) > 39.50 Mbit/s",
-            "Some(true) - | at(\"udp_load=0% congestion=cubic\", tcp.goodput) 235.0 Mbit/s (230.3 to 239.7 Mbit/s) > at(\"udp_load=80% congestion=cubic\", tcp.goodput) 40.00 Mbit/s (39.20 to 40.80 Mbit/s)",
-            "Some(true) udp_load=80% congestion=cubic | udp.loss 1.000 % (0.980 to 1.020 %) < 10 %",
-            "Some(true) udp_load=80% congestion=bbr | udp.loss 2.000 % (1.960 to 2.040 %) < 10 %",
-            "Some(true) udp_load=100% congestion=cubic | udp.loss 5.00 % (4.90 to 5.10 %) < 10 %",
-            "Some(false) udp_load=100% congestion=bbr | udp.loss 30.00 % (29.40 to 30.60 %) is not < 10 %",
+            "Some(true) udp_load=100% congestion=cubic | tcp.goodput 410.0 kbit/s (401.8–418.2 kbit/s) < 0.1 × 235 Mbit/s = 23.50 Mbit/s",
+            "Some(false) udp_load=100% congestion=bbr | tcp.goodput 30.00 Mbit/s (29.40–30.60 Mbit/s) is not < 0.1 × 236 Mbit/s = 23.60 Mbit/s",
+            "Some(true) udp_load=80% congestion=cubic | tcp.goodput 40.00 Mbit/s (39.20–40.80 Mbit/s) > 39.50 Mbit/s (between its minimum and maximum)",
+            "Some(true) udp_load=80% congestion=bbr | tcp.goodput 42.00 Mbit/s (41.16–42.84 Mbit/s) > 39.50 Mbit/s",
+            "Some(true) - | at(\"udp_load=0% congestion=cubic\", tcp.goodput) 235.0 Mbit/s (230.3–239.7 Mbit/s) > at(\"udp_load=80% congestion=cubic\", tcp.goodput) 40.00 Mbit/s (39.20–40.80 Mbit/s)",
+            "Some(true) udp_load=80% congestion=cubic | udp.loss 1.000 % (0.980–1.020 %) < 10 %",
+            "Some(true) udp_load=80% congestion=bbr | udp.loss 2.000 % (1.960–2.040 %) < 10 %",
+            "Some(true) udp_load=100% congestion=cubic | udp.loss 5.00 % (4.90–5.10 %) < 10 %",
+            "Some(false) udp_load=100% congestion=bbr | udp.loss 30.00 % (29.40–30.60 %) is not < 10 %",
         ]
     );
     assert_eq!(
@@ -224,7 +224,7 @@ fn starvation_begins_at_the_first_load_at_which_it_is_sure() {
     );
     assert_eq!(
         findings.conclusions[0].text,
-        "TCP starves from 100% on, with 410.0 kbit/s (401.8 to 418.2 kbit/s)."
+        "TCP starves from 100% on, with 410.0 kbit/s (401.8–418.2 kbit/s)."
     );
 }
 

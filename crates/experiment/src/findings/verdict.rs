@@ -10,7 +10,7 @@ use super::published::PublishedComparison;
 use crate::campaign::Campaign;
 use crate::expression::metric_unit;
 
-/// The maximum number of items of a kind that are named; further ones are counted.
+/// Maximum number of items of a kind that are named; further ones are counted.
 const MAX_NAMED: usize = 3;
 
 /// The sentences.

@@ -6,7 +6,7 @@ use super::error::{ExperimentError, Result, top};
 use crate::file::ExperimentFile;
 use caudal_topology::Location;
 
-/// The maximum number of flows of an experiment.
+/// Maximum number of flows of an experiment.
 const MAX_FLOWS_IN_FILE: usize = 64;
 
 /// Words of the expression language, which cannot be names.

@@ -219,7 +219,7 @@ impl FlowUnfolder<'_> {
                     "{} cannot stop at {stop} when it starts at {start_text} in a trial of {trial_text}",
                     flow.name
                 ),
-                "stop after the start and within warm_up and measure",
+                "stop after the start and within `warm_up` and `measure`",
             ));
         }
         Ok((start, stop))

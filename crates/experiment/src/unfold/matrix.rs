@@ -10,7 +10,7 @@ use crate::file::{CaseFile, ExperimentFile};
 use crate::scalar::Scalar;
 use caudal_topology::Location;
 
-/// The maximum number of combinations before exclusion.
+/// Maximum number of combinations before exclusion.
 const MAX_COMBINATIONS: u128 = 100_000;
 
 /// A point of the matrix.

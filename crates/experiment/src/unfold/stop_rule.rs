@@ -7,7 +7,7 @@ use crate::file::ExperimentFile;
 use caudal_core::units::parse_fraction;
 use caudal_stats::StopRule;
 
-/// The maximum number of trials of a case.
+/// Maximum number of trials of a case.
 const MAX_TRIALS: u64 = 10_000;
 
 /// The rule by which cases are repeated.

@@ -56,7 +56,7 @@ pub(super) fn fill_testbed(written: &TestbedFile, filler: &mut Filler<'_>) -> Re
     {
         return Err(ExperimentError::new(
             at,
-            format!("link_rate cannot be {rate:?}"),
+            format!("`link_rate` cannot be {rate:?}"),
             "write for example 100M",
         ));
     }

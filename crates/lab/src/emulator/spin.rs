@@ -2,7 +2,7 @@
 
 use caudal_sys::clock;
 
-/// The time before an event from which the thread polls the clock: timers wake a thread tens of microseconds late.
+/// How long before an event the thread begins to poll the clock: timers wake a thread tens of microseconds late.
 const LEAD_NS: u64 = 100_000;
 /// Busy waiting takes at most one part in this many of all time, because hosts share the processors. Where that is not
 /// enough, deliveries are late, which matters little on links that are full.

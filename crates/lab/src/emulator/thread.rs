@@ -20,9 +20,9 @@ use super::spin::SpinBudget;
 use crate::device::Device;
 use crate::lateness::LatenessHistogram;
 
-/// The largest number of frames read from one host before the next host's turn.
+/// Maximum number of frames read from one host before the next host's turn.
 const MAX_BATCH: usize = 64;
-/// The largest frame that a device can hand over: the largest packet and an Ethernet header with a VLAN tag.
+/// Largest frame that a device can hand over: the largest packet and an Ethernet header with a VLAN tag.
 const MAX_FRAME_BYTES: usize = 65_536 + 18;
 
 /// The state of the emulator's thread.

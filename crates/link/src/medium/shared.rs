@@ -18,7 +18,7 @@ use crate::random::Rng;
 use crate::report::{Collisions, ComponentReport};
 use crate::time::{SimTime, duration_to_ns};
 
-/// The largest rate: above it half duplex needs carrier extension, which is not implemented.
+/// Maximum rate: above it half duplex needs carrier extension, which is not implemented.
 const MAX_BPS: u64 = 100_000_000;
 
 /// A shared medium: a hub, a coaxial cable, or a half-duplex link between two ports.

@@ -12,7 +12,7 @@ use crate::layer::Bar;
 use crate::plot_area::PlotArea;
 use crate::svg::{escaped, pair, rectangle};
 
-/// The maximum width of a bar, in pixels.
+/// Maximum width of a bar, in pixels.
 const MAX_WIDTH: f64 = 48.0;
 
 /// The distance between the lines of a hatching, in pixels.

@@ -12,7 +12,7 @@ use crate::layer::{FiveNumbers, Layer};
 use crate::plot_area::PlotArea;
 use crate::svg::{pair, rectangle};
 
-/// The maximum width of a box, in pixels.
+/// Maximum width of a box, in pixels.
 const MAX_WIDTH: f64 = 40.0;
 
 /// Adds the extent of boxes, with half a step beside the outer ones.

@@ -6,7 +6,7 @@ use crate::canvas::Canvas;
 use crate::plot_area::PlotArea;
 use crate::svg::{coordinate, pair};
 
-/// The number of points from which a line is thinned.
+/// Maximum points of a line that is not thinned.
 const MIN_THINNED: usize = 2000;
 
 pub(super) fn line(

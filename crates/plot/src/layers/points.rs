@@ -12,10 +12,10 @@ use crate::layer::IntervalPoint;
 use crate::plot_area::PlotArea;
 use crate::svg::pair;
 
-/// The maximum number of points with a tooltip each.
+/// Maximum number of points with a tooltip each.
 const MAX_TOOLTIPS: usize = 300;
 
-/// The maximum number of points drawn as markers; more are dots, with one of those that overlap.
+/// Maximum number of points drawn as markers; more are dots, with one of those that overlap.
 const MAX_MARKERS: usize = 2000;
 
 pub(super) fn points(

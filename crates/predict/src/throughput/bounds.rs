@@ -13,10 +13,10 @@ use crate::rate_bounds::{LimitingFactor, RateBound, RateBounds};
 use crate::transfer::{INITIAL_WINDOW, slow_start};
 use crate::window::window_bound;
 
-/// The smallest number of retransmissions from which a loss rate is computed.
+/// Minimum retransmissions for a loss rate.
 const MIN_RETRANSMITS: u64 = 10;
 
-/// The smallest share of the time from which slow start gets a bound of its own.
+/// Minimum share of the time for slow start to have a bound of its own.
 const MIN_SLOW_START_SHARE: f64 = 0.05;
 
 /// The bounds that apply, in the order in which they are reported.

@@ -13,7 +13,7 @@ use crate::loss::{AckPolicy, LossResponse, cubic, mathis, pftk};
 use crate::rate_bounds::{LimitingFactor, RateBound};
 use crate::share::overload_loss;
 
-/// The minimum timeout Linux adds to a round trip: TCP_RTO_MIN in include/net/tcp.h.
+/// Minimum timeout Linux adds to a round trip: TCP_RTO_MIN in include/net/tcp.h.
 const MIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The explanation for a goodput above the bound of `factor`.
@@ -48,6 +48,9 @@ pub(super) fn failed_assumption(
     let LimitedBy {
         limit, evidence, ..
     } = observed.limited_by;
+    if let Some(Cause::Outage | Cause::MtuBlackHole | Cause::Stopped) = observed.limited_by.cause {
+        return format!("the assumption of a test without interruptions failed: {evidence}");
+    }
     match limit {
         Bottleneck::Sender => {
             format!("the assumption of a sender that always has data failed: {evidence}")
@@ -108,7 +111,15 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
                 "the assumption that this link is the slowest failed, or other traffic shares the path: {evidence}"
             );
         }
-        Some(Cause::RandomLoss | Cause::Cpu | Cause::Application) | None => {}
+        Some(
+            Cause::RandomLoss
+            | Cause::Outage
+            | Cause::MtuBlackHole
+            | Cause::Stopped
+            | Cause::Cpu
+            | Cause::Application,
+        )
+        | None => {}
     }
     let short = if rounds < 50.0 {
         format!(

@@ -11,9 +11,9 @@ use caudal_core::summary::{Context, DirectionSummary};
 use caudal_core::timeline::MeasuredFlow;
 use caudal_core::units::{BitRate, ByteCount};
 
-/// The smallest share of intervals with losses at which the losses count as spread at random.
+/// Minimum share of intervals with losses at which the losses count as spread at random.
 const MIN_INTERVALS_WITH_LOSS: f64 = 0.75;
-/// The smallest number of intervals from which the spread of losses can be determined.
+/// Minimum intervals for an estimate of the spread of losses.
 const MIN_INTERVALS: usize = 4;
 
 /// The observation of one direction of a throughput run.
@@ -79,9 +79,11 @@ impl<'a> DirectionObservation<'a> {
                 | Cause::Bufferbloat
                 | Cause::LinkRate
                 | Cause::SlowStart
-                | Cause::Reordering,
+                | Cause::Reordering
+                | Cause::Outage
+                | Cause::MtuBlackHole,
             ) => false,
-            Some(Cause::Cpu | Cause::Application) | None => self.losses_spread,
+            Some(Cause::Cpu | Cause::Application | Cause::Stopped) | None => self.losses_spread,
         }
     }
 

@@ -22,11 +22,11 @@ use super::round_trip::{queue_delay, round_trip};
 const RTT_BIAS: f64 = 1.5;
 /// The part of a drop-tail queue that is full on average: the middle between half full and full.
 const QUEUE_FILL: f64 = 0.75;
-/// The ratio of the longest to the shortest round-trip time up to which the times count as equal.
+/// Maximum ratio of the longest to the shortest round-trip time for the times to count as equal.
 const MAX_EQUAL_RATIO: f64 = 1.05;
-/// The ratio of the longest to the shortest round-trip time up to which formula and simulation agree within 50 %.
+/// Maximum ratio of the longest to the shortest round-trip time for formula and simulation to agree within 50 %.
 const MAX_COVERED_RATIO: f64 = 1.5;
-/// The share of its rate from which a resource counts as used up.
+/// Minimum share of its rate for a resource to count as used up.
 const MIN_SATURATED: f64 = 0.999;
 /// For flows with equal round-trip times: the median simulation of 5 seeds lies within it.
 const EQUAL_RTT: Tolerance = Tolerance::symmetric(0.3);

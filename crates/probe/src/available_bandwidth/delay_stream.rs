@@ -3,11 +3,11 @@
 use crate::cannot_tell::CannotTell;
 use crate::sorted::median;
 
-/// The minimum number of packets of a stream.
+/// Minimum number of packets of a stream.
 const MIN_PACKETS: usize = 20;
-/// The part of the packets whose loss says that the rate is too high.
+/// Share of lost packets above which the rate is too high.
 const MAX_LOSS: f64 = 0.15;
-/// The part of the packets whose loss makes a stream count as half lost.
+/// Share of lost packets above which a stream counts as half lost.
 const MODERATE_LOSS: f64 = 0.03;
 /// The pairwise comparison test: 0.55, and 10 % to either side.
 const PCT_INCREASING: f64 = 0.605;
@@ -15,8 +15,8 @@ const PCT_NOT_INCREASING: f64 = 0.495;
 /// The pairwise difference test: 0.4, and 10 % to either side.
 const PDT_INCREASING: f64 = 0.44;
 const PDT_NOT_INCREASING: f64 = 0.36;
-/// The growth of delays over a stream, relative to its time, up to which it is no trend: what hosts add at one end of a stream or the other
-/// is a trend of some tens of microseconds. A rate that is above the available bandwidth by this part of it makes as much.
+/// Minimum growth of delays over a stream, relative to its duration, for a trend. Hosts alone add some tens of microseconds at either end;
+/// a rate that exceeds the available bandwidth by this share adds as much.
 const MIN_GROWTH: f64 = 0.01;
 
 /// One stream of packets at a constant rate.

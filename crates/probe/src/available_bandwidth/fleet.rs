@@ -3,9 +3,9 @@
 use super::delay_stream::{DelayStream, DelayTrend, TrendStatistics};
 use crate::cannot_tell::CannotTell;
 
-/// The part of the streams that must agree: that of the paper. With the 0.6 of pathload 1.3.2 fewer brackets hold the truth.
+/// Share of the streams that must agree, as in the paper. With the 0.6 of pathload 1.3.2 fewer brackets contain the true value.
 const AGREEMENT: f64 = 0.7;
-/// The minimum number of streams with a result.
+/// Minimum streams with a result for a fleet to have one.
 const MIN_STREAMS: usize = 5;
 
 /// Where a rate lies.

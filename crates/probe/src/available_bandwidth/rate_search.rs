@@ -4,9 +4,9 @@ use super::fleet::FleetOutcome;
 use crate::cannot_tell::CannotTell;
 use caudal_core::units::BitRate;
 
-/// The fleets after which a search ends.
+/// Maximum fleets of a search.
 const MAX_FLEETS: u32 = 30;
-/// The lowest rate tried, relative to the maximum.
+/// Lowest rate tried, relative to the maximum.
 const LOWEST: f64 = 0.01;
 
 /// When a search ends.

@@ -4,11 +4,11 @@ use crate::cannot_tell::CannotTell;
 use caudal_core::units::{BitRate, ByteCount};
 use std::time::Duration;
 
-/// The packets of a stream, pathload's number.
+/// Packets per stream, as in pathload.
 const PACKETS: u32 = 100;
-/// The maximum number of packets of a stream.
+/// Maximum packets per stream.
 const MAX_PACKETS: u32 = 5000;
-/// The excess that a stream has to have over a bucket, in units of the bucket.
+/// Minimum excess of a stream over a token bucket, in buckets.
 const BUCKETS: f64 = 2.0;
 
 /// The packets of a stream.

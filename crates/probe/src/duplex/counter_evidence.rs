@@ -3,9 +3,10 @@
 use super::end_link::EndLinkState;
 use super::readings::EndErrors;
 
-/// The broken frames while both directions were busy below which they may be a bad cable's, all of them at that time by chance: where as
-/// many frames arrive in both phases, the chance is `2^-10`, a thousandth.
-const MIN_BROKEN_FRAMES: u64 = 10;
+/// Minimum CRC errors for a duplex mismatch, all of them while both directions were busy.
+///
+/// Those of a bad cable fall into that phase alone by chance: with as many frames in both phases with a probability of `2^-10`.
+const MIN_CRC_ERRORS: u64 = 10;
 
 /// The end of a link that its counters show to be half duplex while the other is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,15 +18,15 @@ pub(super) enum CounterEvidence {
     },
     /// The link partner: what is left of the frames that it broke off arrives here.
     HalfAtPartner {
-        /// The broken frames while both directions were busy; before there were none.
-        broken_frames: u64,
+        /// CRC errors while both directions were busy; before there were none.
+        crc_errors: u64,
     },
 }
 
 /// What the counters of an end show, whose interface is in this `state`; `None` for nothing.
 ///
 /// Late collisions occur at a half-duplex end, and not where the partner defers. An end whose partner negotiated half duplex with it has
-/// them when its network is longer than allowed. An end whose partner negotiated full duplex receives broken frames by a bad cable.
+/// them when its network is longer than allowed. An end whose partner negotiated full duplex counts CRC errors by a bad cable.
 /// Interfaces that are no Ethernet hardware mean something else by these counters.
 pub(super) fn counter_evidence(
     state: Option<EndLinkState>,
@@ -43,10 +44,10 @@ pub(super) fn counter_evidence(
         EndLinkState::ForcedFull | EndLinkState::Full | EndLinkState::Unknown
     );
     let is_only_together =
-        errors.bad_frames_alone == 0 && errors.bad_frames_together >= MIN_BROKEN_FRAMES;
+        errors.bad_frames_alone == 0 && errors.bad_frames_together >= MIN_CRC_ERRORS;
     (may_be_full && errors.late_collisions == 0 && is_only_together).then_some(
         CounterEvidence::HalfAtPartner {
-            broken_frames: errors.bad_frames_together,
+            crc_errors: errors.bad_frames_together,
         },
     )
 }

@@ -15,7 +15,7 @@ impl DuplexStatement {
     /// The decision, from the conclusive evidence to the indirect.
     ///
     /// Interfaces of 1 Gbit/s and more at both ends of a path of more than 500 Mbit/s have no half duplex. Then counters of late
-    /// collisions and broken frames decide, where the interface that counts them may be an end of a mismatch; then losses that appear only
+    /// collisions and CRC errors decide, where the interface that counts them may be an end of a mismatch; then losses that appear only
     /// in both directions at once; then the sum of the saturating goodputs. What the interfaces of both ends report of themselves supports
     /// or contradicts each of these, and decides where nothing was measured.
     #[must_use]
@@ -132,7 +132,7 @@ fn from_counters_of(
 ) -> DuplexStatement {
     let is_known = link.is_some_and(|link| link.state != EndLinkState::Unknown);
     let confidence = match evidence {
-        // Only a half-duplex end has collisions; broken frames have other causes where it is not known to be full duplex.
+        // Only a half-duplex end has collisions; CRC errors have other causes where it is not known to be full duplex.
         CounterEvidence::HalfAtPartner { .. } if !is_known => Confidence::Medium,
         _ => Confidence::High,
     };
@@ -149,7 +149,7 @@ fn from_both_counters(
     (far_half, far): (LinkSide, CounterEvidence),
 ) -> Option<DuplexStatement> {
     use CounterEvidence::HalfAtPartner;
-    // Frames that are broken at both ends are a lossy path's.
+    // CRC errors at both ends are those of a lossy path.
     if matches!((near, far), (HalfAtPartner { .. }, HalfAtPartner { .. })) {
         return None;
     }
@@ -171,8 +171,8 @@ fn counted(side: LinkSide, evidence: CounterEvidence) -> String {
         CounterEvidence::HalfHere { late_collisions } => format!(
             "the {side} end counted {late_collisions} late collisions, which a link that both ends know to be half duplex does not have"
         ),
-        CounterEvidence::HalfAtPartner { broken_frames } => format!(
-            "the {side} end received {broken_frames} broken frames while both directions were busy, and none before"
+        CounterEvidence::HalfAtPartner { crc_errors } => format!(
+            "the {side} end counted {crc_errors} CRC (FCS) errors while both directions were busy, and none before"
         ),
     }
 }

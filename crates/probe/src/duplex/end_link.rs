@@ -4,7 +4,7 @@ use super::link_side::LinkSide;
 use caudal_core::interface::{DuplexMode, InterfaceLink, LinkMedium, LinkModes};
 use caudal_core::units::BitRate;
 
-/// The speed from which on there is no half duplex, Mbit/s. IEEE 802.3 clause 41 has a repeater for 1000BASE-T, which nobody built.
+/// Speed at and above which links are full duplex, Mbit/s. IEEE 802.3 clause 41 has a repeater for 1000BASE-T, which nobody built.
 const GIGABIT: u32 = 1000;
 
 /// The link of an end, by the report of its own interface.

@@ -42,7 +42,7 @@ pub enum EndLinkFinding {
     CannotTell,
 }
 
-/// What is said of the duplex of the link behind an interface.
+/// The duplex mode of the link behind an interface, with confidence and reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndLinkStatement {
     /// The finding.
@@ -84,14 +84,14 @@ impl EndLinkStatement {
                 ))
             }
             EndLinkState::NegotiatedFull { .. } if errors.bad_frames() > 0 => Self {
-                // Broken frames in one direction alone are a cable's, and no doubt of the duplex mode.
+                // CRC errors in one direction alone are a cable's, and no doubt of the duplex mode.
                 confidence: if errors.bad_frames_alone == 0 {
                     Confidence::Medium
                 } else {
                     statement.confidence
                 },
                 reason: format!(
-                    "{}; it received {} broken frames, as by a bad cable",
+                    "{}; it counted {} CRC (FCS) errors, as by a bad cable",
                     statement.reason,
                     errors.bad_frames()
                 ),
@@ -137,10 +137,10 @@ fn from_counters(
                 "{name} counted {late_collisions} late collisions, so it is half duplex and its partner does not defer to it"
             ),
         ),
-        CounterEvidence::HalfAtPartner { broken_frames } => (
+        CounterEvidence::HalfAtPartner { crc_errors } => (
             CableEnd::Partner,
             format!(
-                "{name} received {broken_frames} broken frames while both directions were busy and none before, which are frames that a half-duplex partner broke off"
+                "{name} counted {crc_errors} CRC (FCS) errors while both directions were busy and none before: a half-duplex partner broke off its frames"
             ),
         ),
     };

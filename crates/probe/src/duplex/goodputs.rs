@@ -7,13 +7,13 @@ use super::statement::{DuplexFinding, DuplexStatement};
 use crate::confidence::Confidence;
 use caudal_core::units::BitRate;
 
-/// The ratio of goodputs together to alone up to which the medium is shared, and from which on it is not.
+/// Ratio of the goodput of both directions at once to that of each alone: maximum of a shared medium, minimum of full duplex.
 const SHARED: f64 = 0.55;
 const NOT_SHARED: f64 = 0.8;
-/// The ratio below which something besides sharing is wrong.
+/// Ratio below which sharing alone does not explain the goodput.
 const MIN_SHARED: f64 = 0.3;
 
-/// What is said of a path by the sum of its goodputs; by the interfaces of its ends where there are none.
+/// The duplex mode by the sum of the goodputs; by the interfaces of both ends where there are none.
 pub(super) fn from_goodputs(readings: &DuplexReadings, light_is_clean: bool) -> DuplexStatement {
     let Some(saturating) = readings.saturating else {
         return from_interfaces(readings, light_is_clean);

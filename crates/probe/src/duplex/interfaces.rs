@@ -8,7 +8,7 @@ use super::shared_end::{SharedEnds, doubt};
 use super::statement::{DuplexFinding, DuplexStatement};
 use crate::confidence::Confidence;
 
-/// What is said of a path of which there are no saturating runs.
+/// The duplex mode of a path without saturating runs.
 pub(super) fn from_interfaces(readings: &DuplexReadings, light_is_clean: bool) -> DuplexStatement {
     let mismatch = one_cable_mismatch(readings).filter(|_| !light_is_clean);
     if let Some(statement) = mismatch {

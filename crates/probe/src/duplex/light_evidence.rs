@@ -3,18 +3,18 @@
 use super::readings::{LightRuns, RunLoss};
 use caudal_stats::wilson;
 
-/// The loss of a run of one direction above which the path loses without any duplex problem.
+/// Loss of one direction alone above which the path itself is lossy.
 const MAX_LOSS_ALONE: f64 = 0.001;
-/// The same as a part of the loss in both directions at once: on a mismatch the acknowledgements and reports of a test collide with it.
+/// The same as a share of the loss in both directions at once: on a mismatch the acknowledgements and reports of a test collide with it.
 const MAX_ALONE_OF_TOGETHER: f64 = 0.05;
-/// The minimum loss in a run of both directions that counts, and as a fraction of the load.
+/// Minimum loss with both directions at once to count, absolute and as a share of the load.
 const MIN_LOSS_TOGETHER: f64 = 0.01;
 const MIN_LOSS_OF_LOAD: f64 = 0.3;
-/// The loss, in units of the load, above which collisions do not explain it: the model has 1.45 at a load of 40 %.
+/// Loss relative to the load above which collisions do not explain it: the model gives 1.45 at a load of 40 %.
 const MAX_LOSS_OF_LOAD: f64 = 2.0;
-/// The datagrams of a run below which it says nothing.
+/// Minimum datagrams of a run for a result.
 const MIN_DATAGRAMS: u64 = 500;
-/// The interval at which losses are compared.
+/// Confidence of the intervals by which losses are compared.
 const CONFIDENCE: f64 = 0.95;
 
 /// What light runs show.
@@ -36,7 +36,7 @@ pub(super) fn light_evidence(light: &LightRuns) -> LightEvidence {
         .collect::<Vec<RunLoss>>();
     if let Some(short) = runs.iter().find(|run| run.sent < MIN_DATAGRAMS) {
         return LightEvidence::Nothing(format!(
-            "a run had {} datagrams, and it takes {MIN_DATAGRAMS}",
+            "a run had only {} datagrams; {MIN_DATAGRAMS} needed",
             short.sent
         ));
     }

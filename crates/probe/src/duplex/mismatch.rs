@@ -8,17 +8,16 @@ use super::statement::{DuplexFinding, DuplexStatement};
 use crate::confidence::Confidence;
 use caudal_core::units::BitRate;
 
-/// The ratio of losses, small to large datagrams, below which a direction may be that from the half-duplex end, and above which it may
-/// be the other. Collisions give 0 to 0.16, and 0.45 to 0.9 with the chance of 700 datagrams.
+/// Ratio of losses, small to large datagrams: below it a direction may be that from the half-duplex end, above it the other. Collisions give 0 to 0.16, and 0.45 to 0.9 with the chance of 700 datagrams.
 const FALLS_WITH_SIZE: f64 = 0.3;
 const STAYS_WITH_SIZE: f64 = 0.4;
-/// The growth of loss when the load doubles that fits collisions: from 20 to 40 % of load they take 2.5 times as many frames, of which
-/// chance in 700 datagrams makes 2 to 3.2.
+/// Growth of loss, when the load doubles, that fits collisions: from 20 to 40 % of load they destroy 2.5 times as many frames, which
+/// chance turns into 2 to 3.2 with 700 datagrams.
 const GROWTH: std::ops::Range<f64> = 1.4..3.7;
-/// The ratio of the two directions' TCP goodputs that fits a mismatch.
+/// Minimum ratio of the two directions' TCP goodputs that fits a mismatch.
 const ASYMMETRIC: f64 = 10.0;
 
-/// What is said of a path on which this fraction is lost in both directions at once, and nothing in each alone.
+/// The duplex mode of a path that loses this fraction in both directions at once, and nothing in each alone.
 pub(super) fn mismatch(readings: &DuplexReadings, loss: f64) -> DuplexStatement {
     let grows = readings.doubled.and_then(|doubled| loss_together(&doubled));
     let grows = grows.map(|doubled| GROWTH.contains(&(doubled / loss)));

@@ -63,7 +63,7 @@ pub struct SaturatingRuns {
 pub struct EndErrors {
     /// Late collisions over all runs.
     pub late_collisions: u64,
-    /// Frames with a wrong check sequence, misaligned or too short, during runs of one direction.
+    /// Frames with CRC (FCS) errors, misaligned or too short, during runs of one direction.
     pub bad_frames_alone: u64,
     /// The same during runs of both directions.
     pub bad_frames_together: u64,
@@ -72,10 +72,10 @@ pub struct EndErrors {
 impl EndErrors {
     /// The errors of an interface whose counters grew by `alone` during the runs of one direction and by `together` during those of both.
     ///
-    /// Of late collisions and of broken frames there are two counters each, the kernel's and that of IEEE 802.3, which count one event
-    /// twice: those of late collisions are taken from the latter where there is one, of those of broken frames the larger. Frames of a
+    /// Of late collisions and of CRC errors there are two counters each, the kernel's and that of IEEE 802.3, which count one event
+    /// twice: those of late collisions are taken from the latter where there is one, of those of CRC errors the larger. Frames of a
     /// wrong length count only as fragments: drivers count frames longer than the MTU too. What was not counted is 0 and decides nothing,
-    /// and broken frames that were not counted in both phases are 0 in both.
+    /// and CRC errors that were not counted in both phases are 0 in both.
     #[must_use]
     pub fn from_growth(alone: &LinkErrors, together: &LinkErrors) -> Self {
         let late = |grown: &LinkErrors| grown.late_collisions.or(grown.tx_window_errors);
@@ -83,7 +83,7 @@ impl EndErrors {
             .into_iter()
             .filter_map(late)
             .fold(0, u64::saturating_add);
-        let bad_frames = broken_frames(alone).zip(broken_frames(together));
+        let bad_frames = crc_errors(alone).zip(crc_errors(together));
         let (bad_frames_alone, bad_frames_together) = bad_frames.unwrap_or_default();
         Self {
             late_collisions,
@@ -92,15 +92,15 @@ impl EndErrors {
         }
     }
 
-    /// Frames with a wrong check sequence, misaligned or too short, during all runs.
+    /// Frames with CRC (FCS) errors, misaligned or too short, during all runs.
     pub(super) fn bad_frames(&self) -> u64 {
         self.bad_frames_alone
             .saturating_add(self.bad_frames_together)
     }
 }
 
-/// Frames received with a wrong check sequence, misaligned or cut; `None` when no counter has them.
-fn broken_frames(grown: &LinkErrors) -> Option<u64> {
+/// Frames received with CRC (FCS) errors, misaligned or cut; `None` when no counter has them.
+fn crc_errors(grown: &LinkErrors) -> Option<u64> {
     let total = |counters: &[Option<u64>]| {
         let known = counters.iter().copied().flatten();
         known.reduce(u64::saturating_add)

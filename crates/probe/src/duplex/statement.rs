@@ -1,9 +1,9 @@
-//! What is said of the duplex of a path.
+//! The statement on the duplex mode of a path.
 
 use super::link_side::LinkSide;
 use crate::confidence::Confidence;
 
-const FIND_MISMATCH: &str = "find the link on the path with late collisions at one end and wrong check sequences at the other, and enable \
+const FIND_MISMATCH: &str = "find the link on the path with late collisions at one end and CRC (FCS) errors at the other, and enable \
     autonegotiation at both";
 const FIND_HALF: &str = "unless a hub or a radio is on the path, find the link whose ends are half duplex, and enable autonegotiation at both";
 
@@ -23,7 +23,7 @@ pub enum DuplexFinding {
     CannotTell,
 }
 
-/// What is said of the duplex of a path.
+/// The duplex mode of a path, with confidence and reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DuplexStatement {
     /// The finding.

@@ -12,23 +12,23 @@ use crate::cannot_tell::CannotTell;
 use caudal_core::plan::{Direction, TrainSeries, TrainSpacing};
 use caudal_core::units::{BitRate, ByteCount};
 
-/// The streams of a fleet.
+/// Streams per fleet.
 const STREAMS: u32 = 12;
-/// The time between the beginnings of two streams, in units of their length: the load stays a third of the rate.
+/// Time from the start of one stream to that of the next, in stream lengths: the load stays a third of the rate.
 const STREAM_PERIODS: u64 = 3;
-/// The shortest time between two streams beside a round trip, ns.
+/// Minimum pause between two streams beside a round trip, ns.
 const MIN_IDLE_NS: u64 = 5_000_000;
-/// The wanted time from one packet to the next, s: with smaller packets on slow paths a stream stays short.
+/// Target spacing of packets, s: smaller packets keep streams short on slow paths.
 const WANTED_GAP_S: f64 = 1e-3;
-/// The smallest payload of a stream's packets, bytes.
+/// Minimum payload of a stream's packets, bytes.
 const MIN_PAYLOAD: u32 = 200;
-/// The shortest gap that a sender keeps evenly, ns.
+/// Minimum gap that a sender can keep even, ns.
 const MIN_GAP_NS: u64 = 4_000;
-/// The part of the capacity at which a search begins where no trains tell more.
+/// Share of the capacity at which a search begins without a rate from trains.
 const FIRST_PART: f64 = 0.7;
-/// The part by which rates are tried above the capacity, so that an idle path has a bracket.
+/// How far above the capacity rates are tried, relative to it, so that an idle path has a bracket.
 const BEYOND: f64 = 0.05;
-/// The fleets in a row that say nothing after which a search ends.
+/// Maximum fleets in a row without a result before a search ends.
 const MAX_SILENT: u32 = 2;
 
 /// Searches the available bandwidth of a direction whose capacity is known, on the wire; or why it is not known.
@@ -42,7 +42,10 @@ pub fn measure_available<C: TrainChannel>(
     settings: &EndToEndSettings,
 ) -> Result<Result<AvailableBandwidth, CannotTell>, C::Error> {
     let Some(max) = max_rate(capacity, settings) else {
-        return Ok(Err(CannotTell::NoCapacity));
+        return Ok(Err(match &capacity.narrow {
+            Err(cause @ CannotTell::TooFast { .. }) => cause.clone(),
+            _ => CannotTell::NoCapacity,
+        }));
     };
     let start = match &capacity.dispersion {
         Some(trains) => trains.rate,

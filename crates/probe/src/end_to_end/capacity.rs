@@ -4,16 +4,26 @@ use super::channel::TrainChannel;
 use super::narrow_reading::{CapacityMethod, NarrowReading};
 use super::settings::EndToEndSettings;
 use super::shaper::{ShaperReading, find_shaper};
-use super::trains::Trains;
+use super::trains::{LongTrains, Trains};
 use crate::cannot_tell::CannotTell;
 use crate::confidence::Confidence;
 use crate::narrow_capacity::TrainsEstimate;
 use crate::rate_estimate::RateEstimate;
 use caudal_core::plan::Direction;
-use caudal_core::units::ByteCount;
+use caudal_core::units::{BitRate, ByteCount};
 
-/// The packets that a bucket holds at least to be told from none: one of a single packet lets pairs through at its rate as well.
+/// Minimum bucket, in packets, that shows: one of a single packet lets pairs through at its rate as well.
 const SMALLEST_BUCKET: u64 = 2;
+/// Maximum rate that can be estimated: a full packet takes 6 µs there, and kernels stamp and hand over packets in groups that take longer.
+const MAX_TOLD_BPS: u64 = 2_000_000_000;
+/// Share of the sender's own rate at and above which the arrival of trains shows the sender, not the path.
+const OF_SENDER: f64 = 0.6;
+/// Share of the rate of the first trains, which hosts limit, below which the rate of longer ones shows a shaper.
+const OF_HOSTS: f64 = 0.3;
+/// Minimum ratio of the rate of a line to that of the shaper on it: short trains through a bucket give less.
+const MIN_LINE: f64 = 2.0;
+/// Maximum relative half-width of a shaper's rate: beyond it trains do not agree on one.
+const MAX_SHAPER_WIDTH: f64 = 0.25;
 
 /// The capacity of one direction between two ends.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +49,15 @@ pub struct EndToEndCapacity {
 }
 
 impl EndToEndCapacity {
+    /// The rate that the path carries at least, where it is too fast for more to be told.
+    #[must_use]
+    pub fn at_least(&self) -> Option<BitRate> {
+        match (&self.shaper, &self.narrow) {
+            (None, Err(CannotTell::TooFast { at_least })) => Some(*at_least),
+            _ => None,
+        }
+    }
+
     /// The rate that the path sustains: that of the shaper where there is one, else the capacity.
     #[must_use]
     pub fn sustained(&self) -> Option<RateEstimate> {
@@ -67,13 +86,23 @@ impl EndToEndCapacity {
             Ok(found) => found.rate,
             Err(cause) => return Ok(Self::unknown(cause.clone())),
         };
-        let narrow = trains.narrow(&arrived)?;
+        let too_fast = too_fast(&first, &arrived);
+        let narrow = match &too_fast {
+            Some(cause) => NarrowReading::unknown(cause.clone()),
+            None => trains.narrow(&arrived)?.within(MAX_TOLD_BPS, &arrived),
+        };
+        let is_fast = matches!(narrow.capacity, Err(CannotTell::TooFast { .. }));
         let found = find_shaper(&mut trains, &first, arrived.rate)?;
         // The head of a train that other traffic thins out passes for a bucket of a packet.
-        let smallest = u64::from(settings.wire_bytes(settings.max_payload())) * SMALLEST_BUCKET;
-        let shaper = found
-            .shaper
-            .filter(|shaper| shaper.bucket.get() >= smallest);
+        let wire = u64::from(settings.wire_bytes(settings.max_payload()));
+        let smallest = wire * SMALLEST_BUCKET;
+        let shaper = found.shaper.filter(|shaper| {
+            shaper.bucket.get() >= smallest && is_credible(shaper, is_fast.then_some(&arrived))
+        });
+        let narrow = match &shaper {
+            Some(shaper) => narrow.before_shaper(shaper, wire, MIN_LINE),
+            None => narrow,
+        };
         Ok(Self::from_parts(
             narrow,
             first.estimate.ok(),
@@ -97,11 +126,14 @@ impl EndToEndCapacity {
             settings,
         };
         let first = trains.first()?;
-        let found = match first.estimate {
-            Ok(found) => found,
-            Err(cause) => return Ok(Self::unknown(cause)),
+        let found = match &first.estimate {
+            Ok(found) => found.clone(),
+            Err(cause) => return Ok(Self::unknown(cause.clone())),
         };
         let wire = u64::from(settings.wire_bytes(settings.max_payload()));
+        if let Some(cause) = too_fast(&first, &found.rate) {
+            return Ok(Self::unknown(cause));
+        }
         Ok(Self {
             narrow: Ok(found.rate),
             method: CapacityMethod::Trains,
@@ -163,4 +195,22 @@ impl EndToEndCapacity {
             reason,
         }
     }
+}
+
+/// Why trains show no capacity, where they arrive as fast as their sender's kernel took them, or faster than hosts can tell.
+fn too_fast(first: &LongTrains, arrived: &RateEstimate) -> Option<CannotTell> {
+    let is_senders = |departure: BitRate| arrived.rate.as_f64() >= OF_SENDER * departure.as_f64();
+    let is_too_fast = arrived.rate.bps() > MAX_TOLD_BPS || first.departure.is_some_and(is_senders);
+    is_too_fast.then_some(CannotTell::TooFast {
+        at_least: arrived.low,
+    })
+}
+
+/// `true` for a shaper on whose rate trains agree, and which is not that of hosts: a full buffer slows a program down as a shaper does,
+/// where the path is about as fast as the program. `too_fast` are first trains on a path faster than hosts.
+fn is_credible(shaper: &ShaperReading, too_fast: Option<&RateEstimate>) -> bool {
+    let rate = shaper.rate.rate;
+    let is_hosts = too_fast.is_some_and(|first| rate.as_f64() > OF_HOSTS * first.rate.as_f64());
+    let width = shaper.rate.relative_half_width();
+    width.is_some_and(|width| width <= MAX_SHAPER_WIDTH) && rate.bps() <= MAX_TOLD_BPS && !is_hosts
 }

@@ -11,20 +11,20 @@ use caudal_core::plan::{PlannedTrains, TrainSeries, TrainSpacing};
 use caudal_core::trains::SeriesReadings;
 use caudal_core::units::BitRate;
 
-/// The load of light runs in each direction, as a part of the lower capacity, and that below which paths are slow, with theirs.
+/// Load of light runs in each direction, as a share of the lower capacity; paths below `SLOW` take the higher one.
 const LIGHT: f64 = 0.1;
 const SLOW: BitRate = BitRate::from_bps(50_000_000);
 const SLOW_LIGHT: f64 = 0.2;
-/// The duration of a light run, ns, and its least and largest number of datagrams.
+/// Duration of a light run, ns, and its minimum and maximum number of datagrams.
 const LIGHT_NS: f64 = 3e9;
 const LIGHT_DATAGRAMS: (f64, f64) = (700.0, 2500.0);
-/// The payload of small datagrams, bytes: a header of ours, in a frame hardly longer than the slot time.
+/// Payload of small datagrams, bytes: our header alone, in a frame hardly longer than the slot time.
 const SMALL_PAYLOAD: u32 = 32;
-/// The duration of a saturating run, ns.
+/// Duration of a saturating run, ns.
 const SATURATING_NS: f64 = 2e9;
-/// The rate of a saturating run, as a multiple of the capacity.
+/// Rate of a saturating run, relative to the capacity.
 const SATURATING: f64 = 1.05;
-/// The maximum number of datagrams of a saturating run.
+/// Maximum datagrams of a saturating run.
 const MAX_DATAGRAMS: f64 = 150_000.0;
 
 /// The link of an end, and what its counters grew by.

@@ -2,6 +2,7 @@
 
 use super::channel::TrainChannel;
 use super::readings::{LEADING, pairs};
+use super::shaper::ShaperReading;
 use super::trains::Trains;
 use crate::cannot_tell::CannotTell;
 use crate::confidence::Confidence;
@@ -10,35 +11,36 @@ use crate::rate_estimate::RateEstimate;
 use caudal_core::plan::{TrainSeries, TrainSpacing};
 use caudal_core::units::BitRate;
 
-/// The pairs of each size, and the least number that can be told.
+/// Packet pairs per size; minimum for an estimate.
 const PAIRS: u32 = 100;
 const MIN_PAIRS: u32 = 30;
-/// The shortest time between two pairs or bulks, ns.
+/// Minimum time between two pairs or bulks, ns.
 const PAIR_PERIOD_NS: u64 = 20_000_000;
-/// The time between two pairs or bulks, in units of the time that one takes on the narrow link.
+/// Time between two pairs or bulks, relative to the time that one takes on the narrow link.
 const PAIR_PERIODS: f64 = 4.0;
-/// The time for which the pairs of one size are sent at most, ns.
+/// Maximum time for the pairs of one size, ns.
 const PAIRS_NS: u64 = 5_000_000_000;
-/// The two sizes of pairs, as parts of the largest, and those that are tried where all of these meet queues: short ones find gaps in other
-/// traffic which full ones do not fit in.
+/// Sizes of pairs relative to the largest packet; fallback sizes when every full-size pair is queued, as short packets fit into gaps of
+/// other traffic.
 const SIZES: [f64; 2] = [1.0, 0.62];
 const SHORT_SIZES: [f64; 2] = [0.35, 0.2];
-/// The noise of the kernel's times of arrival, and that of times at which a program read, ns.
+/// Noise of the kernel's arrival timestamps, and of the times at which a program read, ns.
 const KERNEL_NOISE_NS: u64 = 1_000;
 const READ_NOISE_NS: u64 = 20_000;
-/// The half-width of a capacity, relative to it, up to which bulks would tell no more, and that up to which it is narrow.
+/// Relative half-width of a capacity below which bulks are skipped; below which its interval counts as narrow.
 const NEEDS_NO_BULKS: f64 = 0.005;
 const NARROW: f64 = 0.02;
-/// The datagrams of the shortest bulk, and by what they grow from one attempt to the next.
+/// Datagrams of the shortest bulk; growth from one attempt to the next.
 const MIN_BULK: u32 = 8;
 const BULK_GROWTH: u32 = 4;
-/// The attempts with bulks.
+/// Maximum attempts with bulks.
 const BULK_ATTEMPTS: u32 = 3;
-/// The maximum number of datagrams of a bulk.
+/// Maximum datagrams per bulk.
 const MAX_BULK: u32 = 500;
-/// The relative difference up to which the line through two sizes agrees with a rate: it is that of short times.
+/// Maximum relative difference for the line through two sizes to agree with a rate: 10 %, as the line rests on the difference of two
+/// times of some microseconds, each with the noise of a timestamp.
 const NEAR: f64 = 0.1;
-/// The relative difference of two capacities from which on they contradict each other.
+/// Relative difference above which two capacities contradict each other.
 const MAX_DISAGREEMENT: f64 = 0.05;
 
 /// What a capacity was read from.
@@ -64,7 +66,45 @@ pub(super) struct NarrowReading {
 }
 
 impl NarrowReading {
-    /// How much it deserves to be believed beside the rate of trains, and why.
+    /// The reading of a link of which nothing is known.
+    pub(super) const fn unknown(cause: CannotTell) -> Self {
+        Self {
+            capacity: Err(cause),
+            method: CapacityMethod::Trains,
+            met_queues: false,
+        }
+    }
+
+    /// The same, where it is at most `max_bps`; above that the path is as fast as trains `arrived`, at least.
+    pub(super) fn within(self, max_bps: u64, arrived: &RateEstimate) -> Self {
+        match &self.capacity {
+            Ok(found) if found.capacity.rate.bps() > max_bps => {
+                Self::unknown(CannotTell::TooFast {
+                    at_least: arrived.low,
+                })
+            }
+            _ => self,
+        }
+    }
+
+    /// The line before a shaper: what was read from no more than its bucket holds, of packets with `wire` bytes, and is `times` as fast.
+    pub(super) fn before_shaper(self, shaper: &ShaperReading, wire: u64, times: f64) -> Self {
+        let packets = match self.method {
+            CapacityMethod::Pairs => LEADING + 2,
+            CapacityMethod::Bulks { packets } => LEADING + 1 + packets,
+            CapacityMethod::Trains => u32::MAX,
+        };
+        let fits = u64::from(packets) * wire <= shaper.bucket.get();
+        let is_faster =
+            |found: &PairCapacity| found.capacity.low.as_f64() >= times * shaper.rate.rate.as_f64();
+        match &self.capacity {
+            Ok(found) if fits && is_faster(found) => self,
+            Err(_) => self,
+            Ok(_) => Self::unknown(CannotTell::BehindBucket),
+        }
+    }
+
+    /// Confidence in this estimate beside the rate of trains, and the reason.
     pub(super) fn judged(
         &self,
         found: &PairCapacity,

@@ -5,13 +5,16 @@ use crate::available_bandwidth::DelayStream;
 use crate::narrow_capacity::{PairReading, TrainArrival};
 use caudal_core::plan::TrainSpacing;
 use caudal_core::trains::{SeriesReadings, TrainTimes};
+use caudal_core::units::BitRate;
 
-/// The excess of a gap between departures over the planned one, above which the stream is not as planned: twice, or a millisecond more.
+/// Maximum excess of a gap between departures over the planned one: beyond twice the gap, or a millisecond more, the stream is not as planned.
 const MAX_GAPS: u64 = 2;
 const MAX_LATE_NS: u64 = 1_000_000;
-/// The relative difference of the rate at which a stream left to the planned one, above which it is not as planned.
+/// Maximum relative difference between the rate at which a stream left and the planned one.
 const MAX_RATE_ERROR: f64 = 0.05;
-/// The datagrams at the beginning of a pair or a bulk that are not read.
+/// Bytes of a train that fit into every sender's buffer: Linux allows 212 992 by default, and counts about half as much again.
+const MAX_UNHELD_BYTES: u64 = 100_000;
+/// Leading datagrams of a pair or a bulk that are not read.
 pub(super) const LEADING: u32 = 1;
 
 /// The datagram behind the leading ones and the last of each train whose datagrams have all arrived, with `wire_bytes` each.
@@ -93,6 +96,24 @@ pub(super) fn arrivals(readings: &SeriesReadings, wire_bytes: u32) -> Vec<Vec<Tr
     };
     let all = trains.iter().map(arrived);
     all.filter(|train| !train.is_empty()).collect()
+}
+
+/// The rate at which the sender's kernel took the fastest of the trains, with `wire_bytes` for each datagram.
+///
+/// `None` where its times are not known, and for trains that may fill the sender's buffer: these are taken at the rate of its link.
+pub(super) fn departure_rate(readings: &SeriesReadings, wire_bytes: u32) -> Option<BitRate> {
+    if u64::from(readings.series.datagrams) * u64::from(wire_bytes) > MAX_UNHELD_BYTES {
+        return None;
+    }
+    let took = |train: &TrainTimes| {
+        let sent: Option<Vec<u64>> = train.sent_ns.iter().copied().collect();
+        let sent = sent.filter(|sent| sent.len() >= 2)?;
+        let took_ns = sent[sent.len() - 1].checked_sub(sent[0])?;
+        let bits = (sent.len() - 1) as f64 * f64::from(wire_bytes) * 8.0;
+        BitRate::from_f64(bits * 1e9 / took_ns as f64).filter(|_| took_ns > 0)
+    };
+    let trains = readings.trains().unwrap_or_default();
+    trains.iter().filter_map(took).max()
 }
 
 /// The streams that left as planned.

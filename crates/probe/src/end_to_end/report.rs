@@ -62,6 +62,7 @@ impl From<&EndToEndCapacity> for NarrowCapacity {
         });
         Self {
             capacity_bps,
+            at_least_bps: found.at_least(),
             evidence,
             bulk_packets,
             confirmed_by_bps: found.confirmed_by.as_ref().and_then(bounded),

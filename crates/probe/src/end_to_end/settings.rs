@@ -5,9 +5,9 @@ use std::time::Duration;
 
 /// The bytes of an Ethernet frame on the wire besides the IP packet: preamble, header, check sequence and interframe gap.
 pub const FRAMING_BYTES: u32 = 38;
-/// The smallest frame on the wire, bytes (IEEE 802.3).
+/// Smallest frame on the wire, bytes (IEEE 802.3).
 const MIN_WIRE_BYTES: u32 = 84;
-/// The smallest payload of a datagram, bytes: its header.
+/// Minimum payload of a datagram, bytes: its header.
 const MIN_PAYLOAD: u32 = 32;
 
 /// What trains may be like between two ends.

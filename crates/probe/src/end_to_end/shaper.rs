@@ -6,17 +6,17 @@ use crate::confidence::Confidence;
 use crate::rate_estimate::RateEstimate;
 use caudal_core::units::{BitRate, ByteCount};
 
-/// The trains of each length.
+/// Trains per length.
 const TRAINS: u32 = 3;
-/// By what trains grow from one length to the next.
+/// Growth of trains from one length to the next.
 const GROWTH: u32 = 4;
-/// The maximum number of datagrams of a train.
+/// Maximum datagrams per train.
 const MAX_DATAGRAMS: u32 = 2000;
-/// The time that a train may take at the rate of the path, ns.
+/// Maximum duration of a train at the rate of the path, ns.
 const MAX_TRAIN_NS: f64 = 1e9;
-/// The buckets that a train holds from which on its tail is long enough for a rate.
+/// Minimum length of a train, in buckets, for its tail to show a rate.
 const BUCKETS: u64 = 4;
-/// The half-width of a shaper's rate, relative to it, up to which trains agree.
+/// Maximum relative half-width of a shaper's rate for trains to agree.
 const AGREES: f64 = 0.05;
 
 /// A token bucket in the way.
@@ -29,7 +29,7 @@ pub struct ShaperReading {
 }
 
 impl ShaperReading {
-    /// How much it deserves to be believed: several trains agree, or not.
+    /// Confidence in this estimate: several trains agree, or not.
     pub(super) fn confidence(&self) -> Confidence {
         match self.rate.relative_half_width() {
             Some(width) if width <= AGREES && self.rate.readings >= 3 => Confidence::High,
@@ -89,6 +89,6 @@ pub(super) fn find_shaper<C: TrainChannel>(
         };
         datagrams = wanted.clamp(datagrams + 1, max);
         let rate = estimate.as_ref().map_or(rough, |found| found.rate.rate);
-        estimate = trains.back_to_back(TRAINS, datagrams, Some(rate))?;
+        estimate = trains.back_to_back(TRAINS, datagrams, Some(rate))?.estimate;
     }
 }

@@ -1,23 +1,23 @@
 //! Trains in one direction between two ends.
 
 use super::channel::TrainChannel;
-use super::readings::arrivals;
+use super::readings::{arrivals, departure_rate};
 use super::settings::EndToEndSettings;
 use crate::cannot_tell::CannotTell;
 use crate::narrow_capacity::{TrainsEstimate, estimate_trains};
-use caudal_core::plan::{Direction, PlannedTrains, TrainSeries, TrainSpacing};
+use caudal_core::plan::{Direction, MAX_TIMED_DATAGRAMS, PlannedTrains, TrainSeries, TrainSpacing};
 use caudal_core::trains::SeriesReadings;
 use caudal_core::units::BitRate;
 
-/// The first trains: how many, and the datagrams of each.
+/// Number of first trains, and datagrams of each.
 const FIRST_TRAINS: u32 = 3;
 const FIRST_DATAGRAMS: u32 = 50;
-/// The maximum number of datagrams of the first trains, and by what they grow where a bucket holds nearly all of them.
+/// Maximum datagrams of the first trains, and their growth where a bucket holds nearly all of them.
 const MAX_FIRST_DATAGRAMS: u32 = 2000;
 const GROWTH: u32 = 4;
-/// The shortest time between the beginnings of two long trains, ns.
+/// Minimum time from the start of one long train to that of the next, ns.
 const TRAIN_PERIOD_NS: u64 = 300_000_000;
-/// The same in units of the time that a train takes on the path: the queue is empty again then, and the bucket of a shaper full.
+/// The same relative to the time that a train takes on the path: by then the queue is empty, and the bucket of a shaper full.
 const TRAIN_PERIODS: f64 = 2.0;
 
 /// Trains of full packets back to back, and what they say.
@@ -26,6 +26,8 @@ pub(super) struct LongTrains {
     /// The datagrams of each.
     pub(super) datagrams: u32,
     pub(super) estimate: Result<TrainsEstimate, CannotTell>,
+    /// The rate at which the sender's kernel took them; `None` where that is not known, or may be that of a full buffer.
+    pub(super) departure: Option<BitRate>,
 }
 
 /// Trains in one direction.
@@ -37,7 +39,17 @@ pub(super) struct Trains<'a, C> {
 
 impl<C: TrainChannel> Trains<'_, C> {
     /// Sends a series; `None` where the other end did not report.
+    ///
+    /// Of trains that have more datagrams together than a series may have with their times, only the first ones are sent.
     pub(super) fn send(&mut self, series: TrainSeries) -> Result<Option<SeriesReadings>, C::Error> {
+        let fit = MAX_TIMED_DATAGRAMS / u64::from(series.datagrams.max(1));
+        let series = TrainSeries {
+            trains: series
+                .trains
+                .min(u32::try_from(fit).unwrap_or(u32::MAX))
+                .max(1),
+            ..series
+        };
         let (up, down) = match self.direction {
             Direction::Up => (Some(series), None),
             Direction::Down => (None, Some(series)),
@@ -50,13 +62,10 @@ impl<C: TrainChannel> Trains<'_, C> {
     pub(super) fn first(&mut self) -> Result<LongTrains, C::Error> {
         let mut datagrams = FIRST_DATAGRAMS;
         loop {
-            let estimate = self.back_to_back(FIRST_TRAINS, datagrams, None)?;
-            let is_too_short = matches!(estimate, Err(CannotTell::TrainTooShort { .. }));
+            let trains = self.back_to_back(FIRST_TRAINS, datagrams, None)?;
+            let is_too_short = matches!(trains.estimate, Err(CannotTell::TrainTooShort { .. }));
             if !is_too_short || datagrams >= MAX_FIRST_DATAGRAMS || self.channel.is_stopped() {
-                return Ok(LongTrains {
-                    datagrams,
-                    estimate,
-                });
+                return Ok(trains);
             }
             datagrams = (datagrams * GROWTH).min(MAX_FIRST_DATAGRAMS);
         }
@@ -68,7 +77,7 @@ impl<C: TrainChannel> Trains<'_, C> {
         trains: u32,
         datagrams: u32,
         rough: Option<BitRate>,
-    ) -> Result<Result<TrainsEstimate, CannotTell>, C::Error> {
+    ) -> Result<LongTrains, C::Error> {
         let length = self.settings.max_payload();
         let datagrams = self.settings.train_datagrams(length, datagrams);
         let payload = u64::from(datagrams) * u64::from(length);
@@ -78,10 +87,14 @@ impl<C: TrainChannel> Trains<'_, C> {
             .max((took_ns * TRAIN_PERIODS) as u64)
             .max(self.settings.min_period_ns(payload));
         let trains = self.settings.series_trains(payload, period_ns, trains);
+        let read = |estimate, departure| LongTrains {
+            datagrams,
+            estimate,
+            departure,
+        };
         if trains == 0 || datagrams < 2 {
-            return Ok(Err(CannotTell::Implausible(
-                "the other end allows no trains as long as it takes",
-            )));
+            let why = "the other end allows no trains as long as it takes";
+            return Ok(read(Err(CannotTell::Implausible(why)), None));
         }
         let series = TrainSeries {
             trains,
@@ -91,17 +104,16 @@ impl<C: TrainChannel> Trains<'_, C> {
             period_ns,
             timed: true,
         };
-        let readings = self.send(series)?;
-        Ok(match readings {
-            Some(readings) => {
-                let arrived = arrivals(&readings, self.settings.wire_bytes(length));
-                if arrived.is_empty() {
-                    Err(CannotTell::NothingArrived)
-                } else {
-                    estimate_trains(&arrived, self.settings.confidence)
-                }
-            }
-            None => Err(CannotTell::NoReadings),
-        })
+        let Some(readings) = self.send(series)? else {
+            return Ok(read(Err(CannotTell::NoReadings), None));
+        };
+        let wire_bytes = self.settings.wire_bytes(length);
+        let arrived = arrivals(&readings, wire_bytes);
+        let estimate = if arrived.is_empty() {
+            Err(CannotTell::NothingArrived)
+        } else {
+            estimate_trains(&arrived, self.settings.confidence)
+        };
+        Ok(read(estimate, departure_rate(&readings, wire_bytes)))
     }
 }

@@ -9,9 +9,7 @@ use crate::cannot_tell::CannotTell;
 use caudal_core::units::BitRate;
 use std::collections::BTreeMap;
 
-/// The rounds of a hop before its interval is trusted. A round is one probe of each size.
-const MIN_ROUNDS: u64 = 8;
-/// The rounds after which a hop gets no more.
+/// Maximum rounds per hop.
 const MAX_ROUNDS: u64 = 128;
 
 /// The readings wanted of one hop.
@@ -36,6 +34,7 @@ pub fn demands(
     settings: &VpsSettings,
 ) -> Vec<HopDemand> {
     let mut wanted = Demands {
+        min_rounds: settings.min_rounds,
         rounds: rounds_so_far(readings),
         wanted: BTreeMap::new(),
     };
@@ -74,6 +73,7 @@ fn rounds_so_far(readings: &[HopReading]) -> BTreeMap<(u8, Priming), u64> {
 }
 
 struct Demands {
+    min_rounds: u64,
     rounds: BTreeMap<(u8, Priming), u64>,
     wanted: BTreeMap<(u8, Priming), u64>,
 }
@@ -83,7 +83,7 @@ impl Demands {
         match &link.statement.class {
             LinkClass::Filtered | LinkClass::Shaped => {}
             LinkClass::Undetermined(CannotTell::AllEqual | CannotTell::SizesTooAlike { .. }) => {}
-            LinkClass::Undetermined(_) => self.want(link.ttl, Priming::Unprimed, MIN_ROUNDS),
+            LinkClass::Undetermined(_) => self.want(link.ttl, Priming::Unprimed, self.min_rounds),
             LinkClass::TooFast => {
                 let resolved = link.statement.at_least.map(BitRate::as_f64);
                 let limit = link.slope.map(|slope| resolvable_bps(&slope, settings));
@@ -131,8 +131,8 @@ impl Demands {
         ] {
             let Some(ttl) = ttl else { continue };
             let so_far = self.rounds_of(ttl, priming);
-            if so_far < MIN_ROUNDS {
-                self.want(ttl, priming, MIN_ROUNDS - so_far);
+            if so_far < self.min_rounds {
+                self.want(ttl, priming, self.min_rounds - so_far);
             } else if excess > 1.0 && own >= other / 2.0 {
                 let more = so_far as f64 * (excess * excess - 1.0).min(1.0);
                 self.want(ttl, priming, more.ceil() as u64);

@@ -8,9 +8,9 @@ use crate::line_fit::LineFit;
 use caudal_core::random::SplitMix64;
 use caudal_stats::{normal_quantile, student_t_quantile};
 
-/// The part of the variance below which a slope that stands out does not count as a line.
+/// Minimum share of the variance that a line explains.
 const MIN_R_SQUARED: f64 = 0.9;
-/// The standard errors by which a slope stands out.
+/// Minimum slope, in standard errors, to be significant.
 const STANDS_OUT: f64 = 4.0;
 
 /// The slope at one hop: the sum of the serialisation times per byte of the links up to it.

@@ -10,13 +10,15 @@ use crate::confidence::Confidence;
 use crate::rate_estimate::RateEstimate;
 use caudal_core::units::BitRate;
 
-/// The relative half-width up to which a capacity is stated with high confidence.
+/// Maximum relative half-width of a capacity of high confidence.
 const HIGH_RELATIVE_HALF_WIDTH: f64 = 0.05;
-/// The relative half-width up to which it is stated with medium confidence.
+/// Maximum relative half-width of a capacity of medium confidence.
 const MEDIUM_RELATIVE_HALF_WIDTH: f64 = 0.15;
-/// The half-widths of the primed slope by which two hypotheses must differ for it to decide between them.
+/// Minimum difference of two hypotheses, in half-widths of the primed slope, for it to decide between them.
 const MIN_DISTANCE: f64 = 1.5;
-/// The part of the slope that unprimed probes have behind a shaper, at most, for high confidence.
+/// Maximum relative half-width of a primed slope for a rate.
+const MAX_PRIMED_HALF_WIDTH: f64 = 0.5;
+/// Minimum ratio of the primed slope to the unprimed one behind a shaper, for high confidence.
 const SHAPED_CLEARLY: f64 = 3.0;
 
 /// What a link does to probes.
@@ -36,7 +38,7 @@ pub enum LinkClass {
     Undetermined(CannotTell),
 }
 
-/// What is said of a link.
+/// A link with its class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkStatement {
     /// The class.
@@ -65,13 +67,17 @@ pub(super) struct PrimedEvidence {
 impl PrimedEvidence {
     fn capacity(&self) -> Option<RateEstimate> {
         let slope = self.slope.ns_per_byte;
+        // Where primers leave part of a bucket, small probes pass and large ones wait: no line, and no rate.
+        if self.half_width > MAX_PRIMED_HALF_WIDTH * slope {
+            return None;
+        }
         let ends = (slope - self.half_width, slope + self.half_width);
         let (confidence, readings) = (self.step.confidence, self.slope.readings);
         RateEstimate::from_ns_per_byte(slope, ends, confidence, readings)
     }
 }
 
-/// What is known of a link before it is classed.
+/// The readings of a link before it is classified.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LinkEvidence<'a> {
     pub(super) step: SlopeStep,

@@ -2,8 +2,9 @@
 //!
 //! The minimum round-trip time of an `L`-byte probe to hop n is `T_n(L) = alpha_n + L · Σ 1/C_i`, where the sum is over the
 //! links up to it, as long as replies have one size. So `1/C_n` is what the slope grows by from the hop before. Sources: Jacobson,
-//! "pathchar", 1997; Downey, "Using pathchar to Estimate Internet Link Characteristics", 1999. A shaper lets a probe that
-//! comes alone pass at once; probes right behind primers, large packets that empty its bucket, show it.
+//! "pathchar: A Tool to Infer Characteristics of Internet Paths", 1997; Downey, "Using pathchar to Estimate Internet Link
+//! Characteristics", 1999. A shaper lets a probe that comes alone pass at once; probes right behind primers, large packets that
+//! empty its bucket, show it.
 
 mod demand;
 mod hop_slope;

@@ -14,9 +14,9 @@ use crate::confidence::Confidence;
 use crate::rate_estimate::RateEstimate;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The probes without an answer from which on a hop counts as filtered.
+/// Minimum unanswered probes for a hop to count as filtered.
 const MIN_UNANSWERED: u64 = 10;
-/// The standard errors by which a slope below that of the hop before is no chance.
+/// Minimum fall of the slope from one hop to the next, in standard errors, to be significant.
 const FALLS: f64 = 4.0;
 
 /// The link, or links, between two hops that answer.

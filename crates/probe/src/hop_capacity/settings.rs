@@ -2,9 +2,9 @@
 
 use caudal_stats::normal_quantile;
 
-/// The confidence of intervals when none that is possible was asked for.
+/// Confidence of intervals where none, or an impossible one, was asked for.
 const USUAL_CONFIDENCE: f64 = 0.95;
-/// The quantile of the normal distribution that goes with it.
+/// Two-sided quantile of the normal distribution at that confidence.
 const USUAL_QUANTILE: f64 = 1.96;
 
 /// The packets sent right before a primed probe.
@@ -27,6 +27,8 @@ pub struct VpsSettings {
     pub resolution_ns: u64,
     /// The primers of primed probes.
     pub primers: Primers,
+    /// The rounds of a hop before its interval is trusted. A round is one probe of each size.
+    pub min_rounds: u64,
     /// The resamples of the bootstrap.
     pub resamples: u32,
     /// The seed of the bootstrap.
@@ -57,7 +59,8 @@ impl VpsSettings {
 }
 
 impl Default for VpsSettings {
-    /// Intervals of 95 %, an accuracy of 5 %, kernel timestamps, two primers of 1538 bytes, 200 resamples.
+    /// Intervals of 95 %, an accuracy of 5 %, kernel timestamps, two primers of 1538 bytes, eight rounds, 200
+    /// resamples.
     ///
     /// With one primer the bucket of a shaper still holds part of the probe: measured capacities of tbf were 2 to 3 % further off.
     fn default() -> Self {
@@ -69,6 +72,7 @@ impl Default for VpsSettings {
                 packets: 2,
                 bytes: 1538,
             },
+            min_rounds: 8,
             resamples: 200,
             seed: 1,
         }

@@ -5,11 +5,11 @@ use crate::cannot_tell::CannotTell;
 use crate::sorted::median;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The minimum number of sizes of a slope.
+/// Minimum sizes for a slope.
 pub(super) const MIN_SIZES: usize = 4;
-/// The minimum difference between the largest and the smallest size, bytes.
+/// Minimum difference between the largest and the smallest size, bytes.
 const MIN_SPAN_BYTES: u64 = 300;
-/// The maximum round-trip time taken for an answer, ns: a minute.
+/// Maximum plausible round-trip time, ns: a minute.
 const MAX_RTT_NS: u64 = 60_000_000_000;
 
 /// How the size of the ICMP replies was accounted for.

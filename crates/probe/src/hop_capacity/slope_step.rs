@@ -4,7 +4,7 @@ use super::hop_slope::HopSlope;
 use crate::rate_estimate::{RateEstimate, rate_of};
 use caudal_core::units::BitRate;
 
-/// The half-width of an interval, relative to the value, above which no capacity is stated.
+/// Maximum relative half-width of a capacity that is reported.
 const MAX_RELATIVE_HALF_WIDTH: f64 = 0.5;
 
 /// The difference of two hops' slopes: the serialisation time per byte of the link between them.

@@ -5,9 +5,9 @@ use caudal_core::units::BitRate;
 
 /// Rates of Ethernet, Mbit/s (IEEE 802.3 and, for 2.5 and 5 Gbit/s, 802.3bz).
 const ETHERNET_MBPS: [u64; 6] = [10, 100, 1000, 2500, 5000, 10_000];
-/// The maximum number of links in series looked for.
+/// Maximum number of links in series that is considered.
 const MAX_IN_SERIES: u64 = 4;
-/// The relative half-width up to which a match says something: rates a third apart must not both fit.
+/// Maximum relative half-width for a match: rates a third apart must not both fit.
 const MAX_RELATIVE_HALF_WIDTH: f64 = 0.1;
 
 /// Links of one rate in series, with store-and-forward devices between them.

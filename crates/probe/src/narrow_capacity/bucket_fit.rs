@@ -6,15 +6,15 @@ use crate::line_fit::LineFit;
 use crate::rate_estimate::rate_of;
 use caudal_core::units::{BitRate, ByteCount};
 
-/// The minimum number of arrivals of a train.
+/// Minimum arrivals per train.
 const MIN_ARRIVALS: usize = 10;
-/// The maximum number of arrivals of a train that are used: the fit compares all pairs.
+/// Maximum arrivals of a train that are used: the fit compares all pairs.
 const MAX_ARRIVALS: usize = 2000;
-/// The minimum number of arrivals after the knee.
+/// Minimum arrivals after the knee.
 const MIN_TAIL: usize = 8;
-/// The rate of the head, relative to that of the tail, from which on there is a knee.
+/// Minimum ratio of the rate of the head to that of the tail for a knee.
 const MIN_KNEE: f64 = 1.5;
-/// The maximum time of arrival of a packet after the first, ns: a minute.
+/// Maximum time from the first arrival to another, ns: a minute.
 const MAX_NS: u64 = 60_000_000_000;
 
 /// What a train went through.

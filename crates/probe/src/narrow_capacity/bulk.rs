@@ -1,15 +1,15 @@
 //! The number of packets between the two whose distance is read.
 
-/// The dispersion that a bulk has to reach, in units of the noise of the timestamps.
+/// Minimum ratio of the dispersion of a bulk to the noise of the timestamps.
 const MIN_NOISE_RATIO: f64 = 100.0;
-/// The maximum number of packets of a bulk.
+/// Maximum packets per bulk.
 const MAX_PACKETS: u32 = 1000;
 
 /// The packets of a bulk whose dispersion is a hundred times the noise of the timestamps, from one pair's dispersion; at most a thousand.
 ///
 /// On fast links the dispersion of a pair drowns in the noise of the timestamps; that of the first and the last packet of a bulk
-/// of k + 1 is k times as long. `None` for a dispersion of zero. Source: Chen, Sun, Sanadidi and Gerla, "PBProbe: A Capacity Estimation
-/// Tool for High Speed Networks", 2005.
+/// of k + 1 is k times as long. `None` for a dispersion of zero. Source: Chen, Sun, Wang, Sanadidi and Gerla, "PBProbe: A Capacity
+/// Estimation Tool for High Speed Networks", 2008.
 #[must_use]
 pub fn bulk_packets(pair_dispersion_ns: u64, noise_ns: u64) -> Option<u32> {
     if pair_dispersion_ns == 0 {

@@ -6,23 +6,23 @@ use crate::sorted::median;
 use caudal_core::units::BitRate;
 use std::collections::BTreeMap;
 
-/// The minimum number of pairs of one size.
+/// Minimum pairs of one size.
 const MIN_PAIRS: usize = 20;
-/// The excess of the minimum delay sum over the sum of the minima, relative to the dispersion, up to which the pair met no queue.
+/// Maximum excess of the minimum delay sum over the sum of the minima, relative to the dispersion, for a pair that met no queue.
 const MAX_RELATIVE_EXCESS: f64 = 0.05;
-/// The relative difference up to which two sizes agree.
+/// Maximum relative difference for two sizes to agree.
 const MAX_DISAGREEMENT: f64 = 0.05;
-/// The dispersion below which a gap is one of the host, in units of the noise of timestamps.
+/// Minimum ratio of a dispersion to the noise of timestamps: below it the gap is the host's.
 const MIN_NOISE_RATIO: f64 = 2.0;
-/// The part of such gaps from which on none is believed.
+/// Maximum share of such gaps for an estimate.
 const MAX_COALESCED: f64 = 0.3;
-/// The pairs with the least delay that are compared with the one of them, at least.
+/// Minimum number of least-delayed pairs that are compared with the one of least delay.
 const MIN_ALIKE: usize = 5;
-/// The minimum number of pairs from which their spread is told.
+/// Minimum pairs for an estimate of their spread.
 const MIN_SPREAD: usize = 8;
-/// The longest time that is taken for the hosts' in a dispersion, ns: waking up takes tens of microseconds.
+/// Maximum share of a dispersion, ns, that is attributed to hosts: waking up takes tens of microseconds.
 const MAX_HOST_NS: f64 = 100_000.0;
-/// The maximum delay or dispersion taken for a reading, ns: a minute.
+/// Maximum plausible delay or dispersion, ns: a minute.
 const MAX_NS: u64 = 60_000_000_000;
 
 /// A pair of packets that left back to back, or the first and the last of a bulk that did.

@@ -9,24 +9,27 @@ use caudal_core::path::PathPhase;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The number of sizes: enough to see that times lie on a line, and few, as the shortest time of each is found the sooner.
+/// Number of sizes: enough to see that times lie on a line, and few, so that the minimum of each is found soon.
 const SIZES: u32 = 6;
-/// The smallest size, bytes: from it on the answers of Linux, which quote up to 576 bytes, have one size (RFC 1812 section 4.3.2.3).
+/// Minimum size, bytes: answers of Linux quote up to 576 bytes, so those to larger probes have one size (RFC 1812 section 4.3.2.3).
 const MIN_BYTES: u32 = 562;
-/// The difference between the largest and the smallest size below which small ones are used as well, bytes.
+/// Minimum difference between the largest and the smallest size, bytes: where it is less, smaller ones are used as well.
 const MIN_SPAN: u32 = 400;
-/// The rounds of a hop that are queued at once.
+/// Rounds of a hop that are queued at once.
 const ROUNDS: u64 = 2;
-/// The time between two evaluations, ns.
+/// Time between two evaluations, ns.
 const EVALUATION_NS: u64 = 500_000_000;
-/// The time between two probes before anything is known of the path, ns.
+/// Time between two probes while nothing is known of the path, ns.
 const FIRST_GAP_NS: u64 = 20_000_000;
-/// The shortest and the longest time between two probes, ns.
+/// Minimum and maximum time between two probes, ns.
 const GAP_NS: (u64, u64) = (3_000_000, 250_000_000);
-/// The times that it takes the longest probe to be serialised which lie between two probes.
+/// Time between two probes, in serialisation delays of the longest one.
 const GAP_SERIALISATIONS: u64 = 2;
-/// The times as long that hops which limit their answers are probed.
-const LIMITED_TIME: u32 = 3;
+/// Time between two answers above which a hop answers seldom, ns; rounds that then suffice for an estimate.
+const SLOW_NS: u64 = 400_000_000;
+const SLOW_ROUNDS: u64 = 4;
+/// Number of rounds of a hop that limits its answers per small probe for its round-trip time.
+const SMALL_ROUNDS: u64 = 4;
 
 impl PathProber<'_> {
     /// Probes the hops with packets of up to `largest` bytes until the links' capacities are as accurate as wanted, or the time is over.
@@ -43,7 +46,7 @@ impl PathProber<'_> {
             ..VpsSettings::default()
         });
         let sizes = sizes(largest);
-        for ttl in self.table.answering() {
+        for ttl in self.table.passing(self.settings.target) {
             self.ask_round(ttl, Priming::Unprimed, &sizes);
         }
         let mut evaluated_ns = 0;
@@ -69,18 +72,30 @@ impl PathProber<'_> {
 
     /// The time until which is probed, ns.
     fn time_ns(&self) -> u64 {
-        let hops = self.table.answering();
-        let is_limited = hops
-            .iter()
-            .any(|ttl| self.exchange.limited_interval_ns(*ttl).is_some());
-        let times = if is_limited { LIMITED_TIME } else { 1 };
-        let time = self.settings.time.saturating_mul(times);
-        u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+        u64::try_from(self.settings.time.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// The settings of estimates: where hops answer seldom, a few probes of each kind are to do before there are more of one.
+    fn vps_settings(&self) -> Option<VpsSettings> {
+        let mut hops = self.table.passing(self.settings.target).into_iter();
+        let is_slow = |ttl| {
+            let interval_ns = self.exchange.limited_interval_ns(ttl);
+            interval_ns.is_some_and(|interval_ns| interval_ns >= SLOW_NS)
+        };
+        let is_any_slow = hops.any(is_slow);
+        self.vps.map(|vps| VpsSettings {
+            min_rounds: if is_any_slow {
+                SLOW_ROUNDS
+            } else {
+                vps.min_rounds
+            },
+            ..vps
+        })
     }
 
     /// Computes the capacities, shows them, and returns the rounds that are still wanted.
     fn evaluate(&mut self) -> BTreeMap<(u8, Priming), u64> {
-        let Some(vps) = self.vps else {
+        let Some(vps) = self.vps_settings() else {
             return BTreeMap::new();
         };
         let path = self.capacities.evaluate(&vps);
@@ -126,7 +141,7 @@ impl PathProber<'_> {
             let (small, large) = (min_rtt(ttl, false)?, min_rtt(ttl, true)?);
             Some(large.saturating_sub(small))
         };
-        let hops = self.table.answering();
+        let hops = self.table.passing(self.settings.target);
         let longest = hops.into_iter().filter_map(serialisation).max();
         if let Some(longest) = longest {
             // The difference of two sizes is a part of the serialisation time of the larger one.
@@ -165,7 +180,8 @@ impl PathProber<'_> {
     /// Queues one probe of each size to a hop, in random order, and a small one for its round-trip time.
     fn ask_round(&mut self, ttl: u8, priming: Priming, sizes: &[u32]) {
         let mut order: Vec<u32> = sizes.to_vec();
-        if priming == Priming::Unprimed {
+        let is_limited = self.exchange.limited_interval_ns(ttl).is_some();
+        if priming == Priming::Unprimed && !(is_limited && self.rng.below(SMALL_ROUNDS) > 0) {
             order.push(SMALL_BYTES);
         }
         for at in (1..order.len()).rev() {

@@ -1,5 +1,6 @@
 //! Probes under way: which hop is asked next and when, and which answer belongs to which probe.
 
+use super::answer_limit::AnswerHistory;
 use super::channel::{ChannelEvent, ProbeChannel, SentProbe};
 use super::probe::{AnswerKind, ProbeAnswer, ProbeFate, ProbeOutcome, ProbeRequest};
 use crate::hop_capacity::Priming;
@@ -8,20 +9,22 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::IpAddr;
 
-/// The minimum time between two probes of a hop, ns: at most 20 a second.
+/// Minimum time between two probes of a hop, ns: at most 20 a second.
 pub(super) const MIN_HOP_INTERVAL_NS: u64 = 50_000_000;
-/// The longest time between two probes of a hop that limits its answers, ns. Linux answers once a second by default (icmp(7),
+/// Maximum time between two probes of a hop that limits its answers, ns. Linux answers once a second by default (icmp(7),
 /// `icmp_ratelimit`).
 const MAX_HOP_INTERVAL_NS: u64 = 1_050_000_000;
-/// The number of outcomes by which the limit of a hop shows.
+/// Number of latest outcomes by which a limit on answers is recognised.
 const RECENT: usize = 6;
-/// The unanswered ones among them from which on it is asked less often.
+/// Maximum unanswered ones among them before the hop is probed less often.
 const MAX_RECENT_UNANSWERED: usize = 2;
-/// The part of the probes, asked for at the rate of a limit, that may go unanswered where it is one: numerator and denominator.
+/// Minimum probes of a hop that is asked less often and answers them all, for a limit.
+const MIN_ASKED_LESS: u64 = 20;
+/// Maximum share of unanswered probes at the rate of a limit, if it is one: numerator and denominator.
 const MAX_LIMITED_LOSS: (u64, u64) = (1, 3);
-/// The time allowed for an answer, ns, where no round-trip time says more.
+/// Minimum timeout of an answer, ns.
 const MIN_TIMEOUT_NS: u64 = 1_000_000_000;
-/// The longest time allowed for an answer, ns.
+/// Maximum timeout of an answer, ns.
 const MAX_TIMEOUT_NS: u64 = 3_000_000_000;
 
 /// The probes of one hop.
@@ -36,6 +39,7 @@ struct HopQueue {
     /// The probes since it was last asked less often, and those of them it did not answer.
     since: (u64, u64),
     has_answered: bool,
+    history: AnswerHistory,
 }
 
 impl HopQueue {
@@ -43,8 +47,45 @@ impl HopQueue {
         self.interval_ns.max(MIN_HOP_INTERVAL_NS)
     }
 
+    /// The time from this probe to the next, ns, of which up to a part is left to chance.
+    fn next_interval_ns(&self, rng: &mut SplitMix64) -> u64 {
+        match self.limit_ns().filter(|_| self.is_limited) {
+            // Hardly more than the period: of the few answers none is to be missed.
+            Some(period_ns) => {
+                let interval_ns = period_ns.clamp(MIN_HOP_INTERVAL_NS, MAX_HOP_INTERVAL_NS);
+                interval_ns + interval_ns / 64 + rng.below(interval_ns / 32)
+            }
+            None => self.interval_ns() + rng.below(self.interval_ns() / 4),
+        }
+    }
+
+    /// The period of its limit as far as its answers tell it, ns.
+    fn limit_ns(&self) -> Option<u64> {
+        self.history.period_ns().filter(|_| self.has_answered)
+    }
+
+    /// Asks a hop whose silences a limit explains no more often than that, or where it is not known half as often: a hop that limits its answers
+    /// then gives them all, and on a path that loses packets some are lost still.
+    fn keep_to_limit(&mut self) {
+        if !self.has_answered || !self.history.may_be_limited() {
+            return;
+        }
+        let interval_ns = match self.limit_ns() {
+            Some(period_ns) => period_ns.min(MAX_HOP_INTERVAL_NS),
+            None if !self.is_limited => self.interval_ns() * 2,
+            None => return,
+        };
+        if interval_ns > self.interval_ns() {
+            self.is_limited = true;
+            self.interval_ns = interval_ns;
+            self.since = (0, 0);
+        }
+    }
+
     /// Takes the outcome of a probe in: a hop that answers some probes only is asked less often.
-    fn heard(&mut self, is_answered: bool) {
+    fn heard(&mut self, sent_ns: u64, rtt_ns: Option<u64>) {
+        let is_answered = rtt_ns.is_some();
+        self.history.note(sent_ns, rtt_ns);
         self.has_answered |= is_answered;
         self.recent.push_back(is_answered);
         while self.recent.len() > RECENT {
@@ -62,6 +103,7 @@ impl HopQueue {
             self.interval_ns = slower;
             self.recent.clear();
         }
+        self.keep_to_limit();
     }
 }
 
@@ -69,6 +111,8 @@ impl HopQueue {
 #[derive(Debug, Clone, Copy)]
 struct ProbeUnderWay {
     request: ProbeRequest,
+    /// The time at which it was sent, ns of the channel's clock.
+    sent_ns: u64,
     before_ns: u64,
     departed_ns: Option<u64>,
     expires_ns: u64,
@@ -192,13 +236,38 @@ impl<'c> ProbeExchange<'c> {
         slowest.max(waiting as u64 * self.gap_ns)
     }
 
-    /// The time between two probes of a hop that limits the rate of its answers, ns; `None` for one that does not, among them one that
-    /// answers no more of those that it is asked less often: these are lost.
+    /// Leaves a hop alone for this time.
+    pub(super) fn delay(&mut self, ttl: u8, delay_ns: u64) {
+        let now = self.channel.now_ns();
+        let hop = self.hops.entry(ttl).or_default();
+        hop.next_ns = hop.next_ns.max(now + delay_ns);
+    }
+
+    /// `true` where it does not show yet whether the probes that a hop did not answer were lost.
+    pub(super) fn is_loss_open(&self, ttl: u8) -> bool {
+        let hop = self.hops.get(&ttl);
+        hop.is_some_and(|hop| hop.has_answered && hop.history.is_open())
+    }
+
+    /// `true` where a limit on answers explains the few that a hop did not give as well as a loss.
+    pub(super) fn is_loss_uncertain(&self, ttl: u8) -> bool {
+        let hop = self.hops.get(&ttl);
+        hop.is_some_and(|hop| hop.has_answered && hop.history.is_uncertain())
+    }
+
+    /// The time between two answers of a hop that limits their rate, ns; `None` for one that does not, among them one that answers no more
+    /// of those that it is asked less often: these are lost.
     pub(super) fn limited_interval_ns(&self, ttl: u8) -> Option<u64> {
         let hop = self.hops.get(&ttl)?;
+        if let Some(period_ns) = hop.limit_ns() {
+            return Some(period_ns);
+        }
         let (asked, unanswered) = hop.since;
         let is_lost = unanswered * MAX_LIMITED_LOSS.1 > asked * MAX_LIMITED_LOSS.0;
-        (hop.is_limited && !is_lost).then(|| hop.interval_ns())
+        // The silences that showed it may lie further back than the history goes.
+        let all_answered = asked >= MIN_ASKED_LESS && unanswered == 0;
+        let is_explained = all_answered || hop.history.is_explained();
+        (hop.is_limited && !is_lost && is_explained).then(|| hop.interval_ns())
     }
 
     /// Sends and receives until at least one probe is done, nothing is left to do or `elapsed_ns` have passed since the beginning.
@@ -258,8 +327,7 @@ impl<'c> ProbeExchange<'c> {
         let Some(request) = hop.waiting.pop_front() else {
             return;
         };
-        let interval = hop.interval_ns();
-        hop.next_ns = now + interval + self.rng.below(interval / 4);
+        hop.next_ns = now + hop.next_interval_ns(&mut self.rng);
         self.next_send_ns = now + self.gap_ns + self.rng.below(self.gap_ns / 2 + 1);
         let id = self.next_id;
         self.next_id = self.next_id.wrapping_add(1);
@@ -283,6 +351,7 @@ impl<'c> ProbeExchange<'c> {
         self.bytes += sent.bytes;
         let probe = ProbeUnderWay {
             request,
+            sent_ns: now,
             before_ns: sent.before_ns,
             departed_ns: None,
             expires_ns: now + self.timeout_ns.max(self.min_timeout_ns),
@@ -309,9 +378,12 @@ impl<'c> ProbeExchange<'c> {
         let request = probe.request;
         if let Some(hop) = self.hops.get_mut(&request.ttl) {
             hop.under_way = hop.under_way.filter(|under_way| *under_way != id);
-            let is_answered = matches!(fate, ProbeFate::Answered(_));
-            if is_answered || self.are_losses_limits {
-                hop.heard(is_answered);
+            let rtt_ns = match &fate {
+                ProbeFate::Answered(answer) => Some(answer.rtt_ns),
+                _ => None,
+            };
+            if rtt_ns.is_some() || self.are_losses_limits {
+                hop.heard(probe.sent_ns, rtt_ns);
             }
         }
         done.push(ProbeOutcome { request, fate });
@@ -341,10 +413,13 @@ impl<'c> ProbeExchange<'c> {
                 };
                 self.is_stamped &= probe.departed_ns.is_some();
                 let departed_ns = probe.departure_ns();
-                // The wall clock was set in between where the answer seems to precede the probe.
-                let Some(rtt_ns) = at_ns.checked_sub(departed_ns) else {
-                    return;
-                };
+                // The wall clock was set in between where the answer seems to precede the probe, or to come later than now: the channel's
+                // own clock, which is never set, then has the time, with that until the answer was read.
+                let waited_ns = self.channel.now_ns().saturating_sub(probe.sent_ns);
+                let rtt_ns = at_ns
+                    .checked_sub(departed_ns)
+                    .filter(|rtt_ns| *rtt_ns <= waited_ns)
+                    .unwrap_or(waited_ns);
                 self.answers += 1;
                 let patience = rtt_ns.saturating_mul(3);
                 self.timeout_ns = self.timeout_ns.max(patience).min(MAX_TIMEOUT_NS);

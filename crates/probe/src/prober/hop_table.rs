@@ -6,17 +6,17 @@ use caudal_stats::DistributionSummary;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// The size of the probes from which round-trip times are reported, bytes.
+/// Size of the probes whose round-trip times are reported, bytes.
 pub(super) const SMALL_BYTES: u32 = 100;
-/// The answers in a row from another address that make a change of the route, not a stray packet.
+/// Minimum answers in a row from another address for a change of the route instead of a stray packet.
 const CHANGE_ANSWERS: u32 = 2;
-/// The changes that are reported.
+/// Maximum changes that are reported.
 const MAX_CHANGES: usize = 16;
 
 /// How the path ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PathEnd {
-    /// The TTL from which on everything ends there.
+    /// The TTL at and above which everything ends there.
     pub(super) ttl: u8,
     /// The address that answers.
     pub(super) from: IpAddr,
@@ -34,6 +34,8 @@ struct HopRecord {
     unanswered: u64,
     rtts_ms: Vec<f64>,
     return_hops: Option<u8>,
+    /// `true` where it has said that a TTL ended there: it passes packets on.
+    has_expired: bool,
 }
 
 /// The hops of a path.
@@ -74,6 +76,7 @@ impl HopTable {
             self.ends(request.ttl, answer, target);
         }
         let hop = self.hops.entry(request.ttl).or_default();
+        hop.has_expired |= answer.kind == AnswerKind::TimeExceeded;
         hop.probes += 1;
         if request.bytes == SMALL_BYTES {
             hop.rtts_ms.push(answer.rtt_ns as f64 / 1e6);
@@ -140,6 +143,45 @@ impl HopTable {
             .collect()
     }
 
+    /// The hops that answer and pass packets on, and the host: what a router says instead of passing them on says nothing of links.
+    pub(super) fn passing(&self, target: IpAddr) -> Vec<u8> {
+        let is_host = |ttl| {
+            self.end
+                .is_some_and(|end| end.ttl == ttl && end.from == target)
+        };
+        let mut hops = self.answering();
+        hops.retain(|ttl| is_host(*ttl) || self.hops.get(ttl).is_some_and(|hop| hop.has_expired));
+        hops
+    }
+
+    /// The hops before the end of the path that have not answered, where it ends at another address than the host's.
+    pub(super) fn silent_before_refusal(&self, target: IpAddr) -> Vec<u8> {
+        let end = self.end.filter(|end| end.from != target);
+        let before = end.map_or(0, |end| end.ttl);
+        (1..before)
+            .filter(|ttl| self.address(*ttl).is_none())
+            .collect()
+    }
+
+    /// Leaves out what was counted of a hop so far.
+    pub(super) fn count_anew(&mut self, ttl: u8) {
+        if let Some(hop) = self.hops.get_mut(&ttl) {
+            (hop.probes, hop.unanswered) = (0, 0);
+        }
+    }
+
+    /// The hops that say that a TTL ended there, by TTL.
+    pub(super) fn expiries(&self) -> BTreeMap<u8, IpAddr> {
+        let hops = self.hops.iter().filter(|(_, hop)| hop.has_expired);
+        hops.filter_map(|(ttl, hop)| Some((*ttl, hop.address?)))
+            .collect()
+    }
+
+    /// Leaves out the hops beyond this one.
+    pub(super) fn end_at(&mut self, ttl: u8) {
+        self.hops.retain(|known, _| *known <= ttl);
+    }
+
     /// The address that a hop answers from.
     pub(super) fn address(&self, ttl: u8) -> Option<IpAddr> {
         self.hops.get(&ttl)?.address
@@ -152,6 +194,12 @@ impl HopTable {
             .iter()
             .find(|(_, hop)| met(hop))
             .map(|(ttl, _)| *ttl)
+    }
+
+    /// The hop that answers from an address, among those that are reported.
+    pub(super) fn answering_ttl_of(&self, address: IpAddr) -> Option<u8> {
+        let last = self.last()?;
+        self.ttl_of(address).filter(|ttl| *ttl <= last)
     }
 
     /// The hops as they are reported; of those that limit their answers the time between two.

@@ -8,16 +8,26 @@ use crate::hop_capacity::Priming;
 use caudal_core::path::PathPhase;
 use std::collections::BTreeMap;
 
-/// The probes of a hop that does not answer.
+/// Probes per hop that does not answer.
 const TRIES: u32 = 3;
 /// The hops that are probed together: few first, as most of what lies beyond the host is probed in vain.
 const FIRST_HOPS: u8 = 4;
-/// The hops in a row without an answer after which nothing beyond them is probed.
+/// Maximum hops in a row without an answer before probing ends.
 const MAX_SILENT: u8 = 12;
-/// The probes of each hop where round-trip times alone are measured.
+/// Probes per hop where round-trip times alone are measured.
 const ROUND_TRIPS: u32 = 10;
 /// The time between two probes, ns.
 const GAP_NS: u64 = 10_000_000;
+/// The time between two probes to a router that refuses them, ns: Linux takes two answers of its limit for each such message, one for
+/// the route and one for ICMP (net/ipv4/route.c, `ip_error`).
+const REFUSAL_GAP_NS: u64 = 2_100_000_000;
+/// The probes of each hop before it, and the time that all may take, ns.
+const REFUSAL_TRIES: u32 = 2;
+const REFUSAL_NS: u64 = 12_000_000_000;
+/// The probes of each hop for its round-trip time where the path ends at a router.
+const REFUSED_ROUND_TRIPS: u32 = 3;
+/// The probes more of a hop of which it does not show whether the last ones were lost.
+const OPEN_ROUND_TRIPS: u32 = 4;
 
 impl PathProber<'_> {
     /// Finds the hops, up to the host or until nothing answers any more.
@@ -29,6 +39,11 @@ impl PathProber<'_> {
         while first <= self.settings.max_ttl && !self.is_stopped() {
             let last = first.saturating_add(count - 1).min(self.settings.max_ttl);
             self.find_between(first, last)?;
+            if let Some(found) = self.find_loop()? {
+                self.table.end_at(found.first_ttl + found.hops - 1);
+                self.routing_loop = Some(found);
+                break;
+            }
             let farthest = self.table.last().unwrap_or(0);
             if self.table.end.is_some() || last - farthest.min(last) >= MAX_SILENT {
                 break;
@@ -36,17 +51,66 @@ impl PathProber<'_> {
             first = last + 1;
             count = count.saturating_mul(2);
         }
+        self.find_before_refusal()
+    }
+
+    /// Asks the hops before one that refuses probes again, from the first on: that one may refuse them at any TTL, and its answers to
+    /// others kept it from saying so.
+    fn find_before_refusal(&mut self) -> Result<(), ProbeError> {
+        let target = self.settings.target;
+        let deadline_ns = self.exchange.elapsed_ns() + REFUSAL_NS;
+        for ttl in self.table.silent_before_refusal(target) {
+            for _ in 0..REFUSAL_TRIES {
+                let is_known = !self.table.silent_before_refusal(target).contains(&ttl);
+                if is_known || self.is_stopped() || self.exchange.elapsed_ns() >= deadline_ns {
+                    break;
+                }
+                self.exchange.delay(ttl, REFUSAL_GAP_NS);
+                self.exchange.ask(small(ttl));
+                while !self.exchange.is_idle() && !self.is_stopped() {
+                    self.advance()?;
+                }
+            }
+        }
         Ok(())
     }
 
     /// Measures round-trip times alone.
     pub(super) fn measure_round_trips(&mut self) -> Result<(), ProbeError> {
         self.enter(PathPhase::RoundTrips);
-        for ttl in self.table.answering() {
+        let hops = self.table.answering();
+        if self.ends_at_router() {
+            // Its answers are limited together, whatever they say.
+            for ttl in &hops {
+                self.table.count_anew(*ttl);
+            }
+            for _ in 0..REFUSED_ROUND_TRIPS {
+                for ttl in &hops {
+                    self.exchange.delay(*ttl, REFUSAL_GAP_NS);
+                    self.exchange.ask(small(*ttl));
+                }
+                self.advance_all()?;
+            }
+            return Ok(());
+        }
+        for ttl in &hops {
             for _ in 0..ROUND_TRIPS {
-                self.exchange.ask(small(ttl));
+                self.exchange.ask(small(*ttl));
             }
         }
+        self.advance_all()?;
+        for ttl in hops {
+            for _ in 0..OPEN_ROUND_TRIPS {
+                if self.exchange.is_loss_open(ttl) {
+                    self.exchange.ask(small(ttl));
+                }
+            }
+        }
+        self.advance_all()
+    }
+
+    /// Waits until every probe is done or the time is over.
+    fn advance_all(&mut self) -> Result<(), ProbeError> {
         while !self.exchange.is_idle() && !self.is_over() {
             self.advance()?;
         }

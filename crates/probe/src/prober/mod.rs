@@ -3,6 +3,7 @@
 //! Probes are UDP datagrams whose TTL ends at each hop, all of one flow; what carries them is a [`ProbeChannel`], so that everything but
 //! [`UdpChannel`] is told the time and runs in simulations as well.
 
+mod answer_limit;
 mod capacity;
 mod capacity_readings;
 mod channel;
@@ -15,6 +16,7 @@ mod path_prober;
 mod probe;
 mod report;
 mod routes;
+mod routing_loop;
 mod settings;
 mod udp_channel;
 

@@ -8,9 +8,9 @@ use crate::hop_capacity::Priming;
 use caudal_core::path::{MtuEvidence, PathMtu, PathPhase};
 use caudal_core::units::ByteCount;
 
-/// The probes of one size before it counts as lost.
+/// Probes of one size before it counts as lost.
 const TRIES: u32 = 3;
-/// The routers that say one after another which size they take.
+/// Maximum routers in a row that report their MTU.
 const MAX_ROUTERS: u32 = 16;
 
 /// What became of a packet of one size.
@@ -34,7 +34,7 @@ impl PathProber<'_> {
     /// Probes of the size in question are sent with DF to a hop, whose answer shows that they arrived: neither the host nor "fragmentation
     /// needed" messages are needed. Sources: RFC 1191, RFC 8201; RFC 8899 for the search without ICMP.
     pub(super) fn path_mtu(&mut self) -> Result<Option<PathMtu>, ProbeError> {
-        let Some(last) = self.table.last() else {
+        let Some(last) = self.table.passing(self.settings.target).last().copied() else {
             return Ok(None);
         };
         self.enter(PathPhase::Mtu);
@@ -97,7 +97,7 @@ impl PathProber<'_> {
 
     /// The TTL of the first hop that packets of `size` bytes, which do not arrive at `last`, do not reach.
     fn shrinks_before(&mut self, last: u8, size: u32) -> Result<Option<u8>, ProbeError> {
-        let hops = self.table.answering();
+        let hops = self.table.passing(self.settings.target);
         let hops: Vec<u8> = hops.into_iter().filter(|ttl| *ttl < last).collect();
         for ttl in hops {
             if self.is_over() {

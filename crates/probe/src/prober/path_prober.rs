@@ -6,12 +6,12 @@ use super::exchange::ProbeExchange;
 use super::hop_table::HopTable;
 use super::outcome::{ProbeError, ProbedPath};
 use super::probe::{AnswerKind, ProbeFate, ProbeOutcome};
-use super::report::{link, narrow, warnings};
+use super::report::{link, narrow, refusal, warnings, with_limits};
 use super::settings::PathSettings;
 use crate::hop_capacity::{PathCapacities, VpsSettings};
 use caudal_core::path::{
     HostAnswer, PathHop, PathLink, PathMtu, PathPhase, PathReport, PathRound, PathTarget,
-    ProbingCost, ProbingMeans, RouteCount,
+    ProbingCost, ProbingMeans, RouteCount, RoutingLoop,
 };
 use caudal_core::random::SplitMix64;
 use caudal_core::units::ByteCount;
@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// The time after which a wait looks whether probing is to end, ns.
 const LOOK_NS: u64 = 100_000_000;
+/// The time that routes and path MTU may take where all has more.
+const MIN_BEFORE_CAPACITY: Duration = Duration::from_secs(10);
 /// The time between two states that are shown while hops are found, ns.
 const SHOW_NS: u64 = 250_000_000;
 
@@ -55,19 +57,22 @@ pub fn probe_path(
         rng: SplitMix64::new(settings.seed ^ 0x70_61_74_68),
         is_neighbour_silent: false,
         failure: None,
+        routing_loop: None,
     };
     prober.find_hops()?;
-    let routes = if settings.routes {
+    let is_loop = prober.routing_loop.is_some();
+    let routes = if settings.routes && !is_loop {
         prober.count_routes()?
     } else {
         None
     };
-    let mtu = if settings.mtu {
+    let mtu = if settings.mtu && !is_loop {
         prober.path_mtu()?
     } else {
         None
     };
-    if settings.capacity && prober.table.last().is_some() {
+    let has_links = !prober.table.passing(settings.target).is_empty();
+    if settings.capacity && has_links && !is_loop {
         let largest = mtu
             .as_ref()
             .map_or(u64::from(settings.local_mtu), |mtu| mtu.bytes.get());
@@ -94,6 +99,8 @@ pub(super) struct PathProber<'a> {
     is_neighbour_silent: bool,
     /// Why no more probes can be sent.
     failure: Option<String>,
+    /// The loop in which the path ends.
+    pub(super) routing_loop: Option<RoutingLoop>,
 }
 
 impl PathProber<'_> {
@@ -101,10 +108,25 @@ impl PathProber<'_> {
         self.failure.is_some() || self.observer.is_stopped()
     }
 
-    /// `true` when what comes before capacities is to end: it takes no longer than all was to take.
+    /// `true` when this phase is to end: the time for all is divided among them.
     pub(super) fn is_over(&self) -> bool {
         let elapsed = Duration::from_nanos(self.exchange.elapsed_ns());
-        self.is_stopped() || elapsed >= self.settings.time
+        let all = self.settings.time;
+        let until = match self.phase {
+            PathPhase::Routes => (all / 4).max(all.min(MIN_BEFORE_CAPACITY)),
+            PathPhase::Mtu => (all / 2).max(all.min(MIN_BEFORE_CAPACITY)),
+            _ => all,
+        };
+        self.is_stopped() || elapsed >= until
+    }
+
+    /// `true` where the path ends at a router or firewall that says so, or in a loop of routers.
+    pub(super) fn ends_at_router(&self) -> bool {
+        let is_refused = self
+            .table
+            .end
+            .is_some_and(|end| end.from != self.settings.target);
+        is_refused || self.routing_loop.is_some()
     }
 
     /// Begins a phase.
@@ -164,8 +186,21 @@ impl PathProber<'_> {
     }
 
     fn hops(&self) -> Vec<PathHop> {
-        let limited = |ttl| self.exchange.limited_interval_ns(ttl);
-        self.table.hops(self.settings.confidence, &limited)
+        // Of a router that refuses probes, answers to all TTLs are limited together.
+        let is_shared = self.ends_at_router() && self.vps.is_none();
+        let limited = |ttl| {
+            let interval_ns = self.exchange.limited_interval_ns(ttl);
+            interval_ns.filter(|_| !is_shared)
+        };
+        let mut hops = self.table.hops(self.settings.confidence, &limited);
+        for hop in &mut hops {
+            if hop.address.is_some() && self.exchange.is_loss_uncertain(hop.ttl) {
+                // What may be a limit counts neither as sent nor as lost.
+                hop.probes -= hop.unanswered;
+                hop.unanswered = 0;
+            }
+        }
+        hops
     }
 
     fn links(&self) -> Vec<PathLink> {
@@ -177,7 +212,10 @@ impl PathProber<'_> {
         if let Some(vps) = self.vps {
             self.path = Some(self.capacities.evaluate(&vps));
         }
-        let (narrow, narrow_unknown) = self.path.as_ref().map_or((None, None), narrow);
+        let (narrow, mut narrow_unknown) = self.path.as_ref().map_or((None, None), narrow);
+        if self.routing_loop.is_some() {
+            narrow_unknown = Some("packets to the host go round in a routing loop".into());
+        }
         let settings = self.settings;
         let report = PathReport {
             target: PathTarget {
@@ -193,6 +231,9 @@ impl PathProber<'_> {
                 Some(_) => HostAnswer::Refused,
                 None => HostAnswer::Nothing,
             },
+            refusal: refusal(self.table.end, settings.target, &self.table),
+            routing_loop: self.routing_loop.clone(),
+            flows: Vec::new(),
             hops: self.hops(),
             links: self.links(),
             narrow,
@@ -218,6 +259,7 @@ impl PathProber<'_> {
                 None => self.is_stopped().then(|| "interrupted".into()),
             },
         };
+        let report = with_limits(report, settings.time);
         let warnings = warnings(&report, self.table.end, self.is_neighbour_silent);
         ProbedPath { report, warnings }
     }

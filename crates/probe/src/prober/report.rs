@@ -1,17 +1,21 @@
 //! Statements on links as documents have them, and the doubts.
 
-use super::hop_table::PathEnd;
+use super::hop_table::{HopTable, PathEnd};
 use super::probe::AnswerKind;
 use crate::hop_capacity::{HopLink, LinkClass, PathCapacities};
 use crate::rate_estimate::RateEstimate;
 use caudal_core::path::{
-    HopAnswering, HostAnswer, MtuEvidence, NarrowPathLink, PathLink, PathLinkClass, PathReport,
+    HopAnswering, HostAnswer, MtuEvidence, NarrowPathLink, PathLink, PathLinkClass, PathRefusal,
+    PathReport,
 };
+use caudal_core::quantity::Unit;
 use caudal_core::text::ExternalText;
 use caudal_core::warning::{Warning, WarningCode};
 use caudal_stats::{Estimate, IntervalMethod};
+use std::net::IpAddr;
+use std::time::Duration;
 
-/// The difference between the hops of probes and of their answers from which on it is worth a word.
+/// Minimum difference between the hops of probes and of their answers to be reported.
 const MIN_DIFFERENCE: u8 = 2;
 
 /// A link as a document has it.
@@ -50,7 +54,7 @@ fn estimate(rate: &RateEstimate) -> Option<Estimate> {
     })
 }
 
-/// The narrow link, or why it cannot be told.
+/// The narrow link, or why it cannot be determined.
 pub(super) fn narrow(path: &PathCapacities) -> (Option<NarrowPathLink>, Option<ExternalText>) {
     match &path.narrow {
         Ok(narrow) => {
@@ -65,6 +69,102 @@ pub(super) fn narrow(path: &PathCapacities) -> (Option<NarrowPathLink>, Option<E
     }
 }
 
+/// Who says that probes do not reach the host.
+pub(super) fn refusal(
+    end: Option<PathEnd>,
+    target: IpAddr,
+    table: &HopTable,
+) -> Option<PathRefusal> {
+    let end = end.filter(|end| end.from != target)?;
+    let AnswerKind::Unreachable { code } = end.kind else {
+        return None;
+    };
+    let is_v6 = end.from.is_ipv6();
+    Some(PathRefusal {
+        ttl: table.answering_ttl_of(end.from),
+        address: end.from,
+        icmp_code: code,
+        reason: if is_prohibited(code, is_v6) {
+            prohibited(code, is_v6).into()
+        } else {
+            unreachable(code, is_v6).into()
+        },
+    })
+}
+
+/// The report with what limits on answers cost it: links, and the narrow one, that more probes may tell.
+pub(super) fn with_limits(mut report: PathReport, time: Duration) -> PathReport {
+    let Some(interval) = slowest_answers(&report) else {
+        return report;
+    };
+    let asked = format!(
+        "cannot tell in {:.0} s, because hops answer one probe in {interval} only: more time may tell",
+        time.as_secs_f64()
+    );
+    if report.narrow.is_none() && report.narrow_unknown.is_some() && report.routing_loop.is_none() {
+        let why = format!(
+            "hops answer one probe in {interval} only, too few in {:.0} s; more time may tell",
+            time.as_secs_f64()
+        );
+        report.narrow_unknown = Some(why.into());
+    }
+    let limited: Vec<u8> = report
+        .hops
+        .iter()
+        .filter(|hop| hop.answering == HopAnswering::RateLimited)
+        .map(|hop| hop.ttl)
+        .collect();
+    for link in &mut report.links {
+        let is_unknown = link.class == PathLinkClass::Undetermined;
+        if is_unknown && (limited.contains(&link.ttl) || limited.contains(&link.from_ttl)) {
+            link.reason = format!("{asked} ({})", link.reason).into();
+        }
+    }
+    report
+}
+
+/// The time between two answers of the hop that answers least often, for people.
+fn slowest_answers(report: &PathReport) -> Option<String> {
+    let intervals = report.hops.iter().filter_map(|hop| hop.answer_interval_ms);
+    let slowest = intervals.fold(0.0, f64::max);
+    (slowest > 0.0).then(|| Unit::Seconds.show(slowest / 1e3))
+}
+
+/// The doubt that comes from hops that limit their answers.
+fn limited_answers(report: &PathReport) -> Option<Warning> {
+    let interval = slowest_answers(report)?;
+    let limited = report
+        .hops
+        .iter()
+        .filter(|hop| hop.answering == HopAnswering::RateLimited);
+    let who = match limited.clone().count() {
+        1 => "a hop answers".to_owned(),
+        count => format!("{count} hops answer"),
+    };
+    let most = limited.map(|hop| hop.probes - hop.unanswered).max()?;
+    let rests = if report.links.is_empty() {
+        String::new()
+    } else {
+        format!(", so that capacities rest on {most} answers a hop at most")
+    };
+    let message = format!("{who} one probe in {interval} only{rests}");
+    Some(Warning::new(WarningCode::HopRateLimited, message))
+}
+
+/// The doubt about a path that goes round.
+fn loop_warning(report: &PathReport) -> Option<Warning> {
+    let found = report.routing_loop.as_ref()?;
+    let addresses: Vec<String> = found.addresses.iter().map(ToString::to_string).collect();
+    let last = found.first_ttl + found.hops - 1;
+    let message = format!(
+        "routing loop: {} (hops {} to {last}) send packets to {} round in a circle",
+        addresses.join(", "),
+        found.first_ttl,
+        report.target.address
+    );
+    Some(Warning::new(WarningCode::RoutingLoop, message))
+}
+
 /// The doubts about a path.
 pub(super) fn warnings(
     report: &PathReport,
@@ -76,7 +176,10 @@ pub(super) fn warnings(
         let message = format!("{why} after {:.1} s", report.cost.elapsed_s);
         warnings.push(Warning::new(WarningCode::CutShort, message));
     }
-    warnings.extend(host(report, end, is_neighbour_silent));
+    match loop_warning(report) {
+        Some(found) => warnings.push(found),
+        None => warnings.extend(host(report, end, is_neighbour_silent)),
+    }
     warnings.extend(report.changes.first().map(|first| {
         let more = match report.changes.len() - 1 {
             0 => String::new(),
@@ -88,30 +191,7 @@ pub(super) fn warnings(
         );
         Warning::new(WarningCode::PathChanged, message)
     }));
-    let limited = || {
-        let hops = report.hops.iter();
-        hops.filter(|hop| hop.answering == HopAnswering::RateLimited)
-    };
-    let slowest = limited()
-        .filter_map(|hop| hop.answer_interval_ms)
-        .fold(0.0, f64::max);
-    match limited().count() {
-        0 => {}
-        1 => warnings.push(Warning::new(
-            WarningCode::HopRateLimited,
-            format!(
-                "a hop answers about {:.1} times a second only",
-                1e3 / slowest
-            ),
-        )),
-        count => warnings.push(Warning::new(
-            WarningCode::HopRateLimited,
-            format!(
-                "{count} hops limit their answers, down to about {:.1} a second",
-                1e3 / slowest
-            ),
-        )),
-    }
+    warnings.extend(limited_answers(report));
     warnings.extend(black_hole(report));
     warnings.extend(other_way_back(report));
     warnings
@@ -122,10 +202,9 @@ fn host(report: &PathReport, end: Option<PathEnd>, is_neighbour_silent: bool) ->
         (HostAnswer::Refused, Some(end)) => {
             let is_v6 = end.from.is_ipv6();
             let (code, why) = match end.kind {
-                AnswerKind::Unreachable { code } if is_prohibited(code, is_v6) => (
-                    WarningCode::HostAnsweredFor,
-                    "probes may not pass".to_owned(),
-                ),
+                AnswerKind::Unreachable { code } if is_prohibited(code, is_v6) => {
+                    (WarningCode::HostAnsweredFor, prohibited(code, is_v6))
+                }
                 AnswerKind::Unreachable { code } => {
                     (WarningCode::HostSilent, unreachable(code, is_v6))
                 }
@@ -134,7 +213,12 @@ fn host(report: &PathReport, end: Option<PathEnd>, is_neighbour_silent: bool) ->
                     "nobody listens at the port, in place of the host".to_owned(),
                 ),
             };
-            Some(Warning::new(code, format!("{} says: {why}", end.from)))
+            let place = report.refusal.as_ref().and_then(|refusal| refusal.ttl);
+            let who = match place {
+                Some(ttl) => format!("hop {ttl} ({})", end.from),
+                None => end.from.to_string(),
+            };
+            Some(Warning::new(code, format!("{who} says: {why}")))
         }
         (HostAnswer::Nothing, _) if report.cut_short.is_none() => {
             let message = match report.hops.iter().rfind(|hop| hop.address.is_some()) {
@@ -157,6 +241,18 @@ const fn is_prohibited(code: u8, is_v6: bool) -> bool {
     } else {
         matches!(code, 9 | 10 | 13)
     }
+}
+
+/// What the code of an "unreachable" says where a rule forbids it.
+fn prohibited(code: u8, is_v6: bool) -> String {
+    let why = match (is_v6, code) {
+        (false, 9) => "network administratively prohibited",
+        (false, 10) => "host administratively prohibited",
+        (true, 5) => "source address failed policy",
+        (true, 6) => "reject route",
+        _ => "communication administratively prohibited",
+    };
+    format!("probes may not pass ({why})")
 }
 
 /// What the code of an "unreachable" says otherwise.

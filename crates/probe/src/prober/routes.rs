@@ -9,19 +9,19 @@ use caudal_core::path::{PathPhase, RouteCount};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// The flows after which, with so many next hops met, another one would have been met with 95 % probability, from 1 on.
+/// Number of flows after which, with 1, 2, … next hops met, another one would have been met with 95 % probability.
 ///
 /// Source: Veitch, Augustin, Teixeira and Friedman, "Failure Control in Multipath Route Tracing", 2009, table 1.
 const FLOWS: [u32; 16] = [
     6, 11, 16, 21, 27, 33, 38, 44, 51, 57, 63, 70, 76, 83, 90, 96,
 ];
-/// The flows that are traced at most.
+/// Maximum flows traced.
 const MAX_FLOWS: u32 = 64;
-/// The flows that are traced together.
+/// Flows traced at once.
 const TOGETHER: u32 = 5;
 /// The time between two probes, ns.
 const GAP_NS: u64 = 5_000_000;
-/// The probes of a flow to a hop that does not answer them.
+/// Probes of a flow per hop that does not answer.
 const TRIES: u32 = 2;
 
 /// The addresses that flows meet, by flow and TTL.
@@ -70,7 +70,7 @@ impl FlowTraces {
 impl PathProber<'_> {
     /// Traces flows that differ in their source port until there are most likely no other routes.
     pub(super) fn count_routes(&mut self) -> Result<Option<RouteCount>, ProbeError> {
-        let mut hops = self.table.answering();
+        let mut hops = self.table.passing(self.settings.target);
         // All routes meet at the host.
         hops.retain(|ttl| self.table.end.is_none_or(|end| *ttl < end.ttl));
         if hops.is_empty() {

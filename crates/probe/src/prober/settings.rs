@@ -12,8 +12,7 @@ pub struct PathSettings {
     pub max_ttl: u8,
     /// The MTU of the interface by which probes leave, bytes.
     pub local_mtu: u32,
-    /// The time after which probing ends where the accuracy is not reached. Hops that limit the rate of their answers are given up to
-    /// three times as long.
+    /// The time after which probing ends where the accuracy is not reached.
     pub time: Duration,
     /// The half-width of a capacity's interval, relative to the capacity, at which no more is probed.
     pub accuracy: f64,

@@ -12,7 +12,7 @@ use caudal_sys::udp::{
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -26,9 +26,9 @@ const TOKEN: usize = 8;
 const PRIMER: u32 = u32::MAX;
 /// The TTL of primers, which are to pass every hop.
 const PRIMER_TTL: u8 = 64;
-/// The errors of earlier probes that a send may report before its own.
+/// Maximum errors of earlier probes that a send may report before its own.
 const MAX_PENDING: u32 = 8;
-/// The departures that are remembered until their time is known.
+/// Maximum departures that await their timestamps.
 const MAX_DEPARTURES: usize = 256;
 /// The largest UDP datagram, bytes.
 const MAX_DATAGRAM: usize = 65_507;
@@ -58,17 +58,20 @@ pub struct UdpChannel {
 }
 
 impl UdpChannel {
-    /// A channel to this host, from an address of this machine where one is given, with `primers` packets of `primer_bytes`, IP header
+    /// A channel to this host, whose interface has this index where it is link-local, from an address of this machine where one is given, with `primers` packets of `primer_bytes`, IP header
     /// included, before a primed probe. Primers are ICMP echo replies where this process may send them.
     ///
     /// # Errors
     /// When there is no route to the host, or the address is not of this machine.
     pub fn open(
-        target: IpAddr,
+        (host, scope): (IpAddr, u32),
         bind: Option<IpAddr>,
         (primers, primer_bytes): (u32, u32),
     ) -> io::Result<Self> {
-        let target = SocketAddr::new(target, PROBE_PORT);
+        let target = match host {
+            IpAddr::V4(_) => SocketAddr::new(host, PROBE_PORT),
+            IpAddr::V6(host) => SocketAddrV6::new(host, PROBE_PORT, 0, scope).into(),
+        };
         let first = FlowSocket::open(target, bind)?;
         let local = first.socket.local_addr()?.ip();
         Ok(Self {
@@ -188,7 +191,14 @@ impl FlowSocket {
             SocketAddr::V4(_) => IpAddr::from([0, 0, 0, 0]),
             SocketAddr::V6(_) => IpAddr::from([0_u16; 8]),
         };
-        let socket = UdpSocket::bind((bind.unwrap_or(any), 0))?;
+        let local = match (bind, target) {
+            // A link-local address is bound on the link of the target.
+            (Some(IpAddr::V6(local)), SocketAddr::V6(target)) => {
+                SocketAddrV6::new(local, 0, 0, target.scope_id()).into()
+            }
+            _ => SocketAddr::new(bind.unwrap_or(any), 0),
+        };
+        let socket = UdpSocket::bind(local)?;
         socket.connect(target)?;
         socket.set_nonblocking(true)?;
         enable_error_queue(&socket)?;

@@ -1,6 +1,6 @@
 //! Two ends of a network in virtual time that send each other trains.
 
-use caudal_core::plan::{PlannedTrains, TrainSeries};
+use caudal_core::plan::{MAX_TIMED_DATAGRAMS, PlannedTrains, TrainSeries, TrainSpacing};
 use caudal_core::random::SplitMix64;
 use caudal_core::trains::{DatagramTimes, ReceivedTrains, SentTrains, SeriesReadings};
 use caudal_link::frame::{Frame, MacAddress};
@@ -42,6 +42,8 @@ pub struct SimulatedEnds {
     pub drift_ppm: f64,
     /// `true` where the frames of cross traffic have the same distance from one another.
     pub is_cross_even: bool,
+    /// The time for which a sender is busy with each datagram that is sent back to back, ns.
+    pub send_ns: u64,
     /// Payload sent so far, both ways.
     pub sent_bytes: u64,
 }
@@ -82,6 +84,7 @@ impl SimulatedEnds {
             host_ns: 0,
             drift_ppm: 0.0,
             is_cross_even: false,
+            send_ns: 0,
             sent_bytes: 0,
         }
     }
@@ -132,7 +135,12 @@ impl SimulatedEnds {
             arrived: DatagramTimes::default(),
         };
         for (number, after_ns) in (0..).zip(series.departures_ns()) {
-            let at_ns = begin_ns + after_ns;
+            let within = u64::from(number % series.datagrams);
+            let busy_ns = match series.spacing {
+                TrainSpacing::BackToBack => within * self.send_ns,
+                _ => 0,
+            };
+            let at_ns = begin_ns + after_ns + busy_ns;
             way.sent.push(number, self.clock(from, at_ns));
             self.sent_bytes += u64::from(series.length);
             departures.push(Departure {
@@ -227,6 +235,9 @@ impl TrainChannel for SimulatedEnds {
     type Error = Infallible;
 
     fn run(&mut self, trains: &PlannedTrains) -> Result<TrainsReadings, Infallible> {
+        for series in [trains.up, trains.down].into_iter().flatten() {
+            assert!(!series.timed || series.total() <= MAX_TIMED_DATAGRAMS);
+        }
         let mut arrivals = Vec::new();
         self.announce(&mut arrivals);
         arrivals.clear();

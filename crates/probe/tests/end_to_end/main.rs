@@ -163,6 +163,58 @@ fn a_shaper_is_told_with_its_rate_and_its_bucket() {
 }
 
 #[test]
+fn a_bucket_of_few_packets_names_no_line_that_is_not_there() {
+    for (rate, bucket) in [
+        ("20M", 4_000),
+        ("5M", 4_000),
+        ("100M", 6_000),
+        ("50M", 16_384),
+    ] {
+        for seed in 0..3 {
+            let keys = format!(
+                "rate = \"1G\", shaper = {{ rate = \"{rate}\", burst = {bucket} }}, queue = {{ frames = 1000 }}"
+            );
+            let mut ends = SimulatedEnds::new(&narrow(&keys), &[], seed);
+            let found = capacity(&mut ends, Direction::Up, seed);
+            let mbps: f64 = rate.trim_end_matches('M').parse().unwrap();
+            let sustained = found.sustained().unwrap().rate;
+            assert!(
+                error_of(sustained, mbps) < 0.05,
+                "{rate} {bucket}: {found:#?}"
+            );
+            if let (Some(_), Ok(line)) = (found.shaper, &found.narrow) {
+                assert!(
+                    error_of(line.rate, 1000.0) < 0.1,
+                    "{rate} {bucket}: {found:#?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_path_faster_than_hosts_has_a_bound_and_no_capacity() {
+    // Of 10 Gbit/s, and of 1 Gbit/s to which a host sends a packet every 20 µs.
+    for (rate, send_ns, least) in [("10G", 0, 2e9), ("1G", 20_000, 0.5e9)] {
+        let topology = format!(
+            "host = [{{ name = \"h1\" }}, {{ name = \"h2\" }}]\n\
+             link = [{{ between = [\"h1\", \"h2\"], rate = \"{rate}\", driver = \"emulated\" }}]\n"
+        );
+        let mut ends = SimulatedEnds::new(&topology, &[], 1);
+        ends.send_ns = send_ns;
+        let found = capacity(&mut ends, Direction::Up, 1);
+        assert!(
+            found.narrow.is_err() && found.shaper.is_none(),
+            "{found:#?}"
+        );
+        let at_least = found.at_least().unwrap().as_f64();
+        assert!(at_least >= least && at_least <= 1.1e10, "{found:#?}");
+        let available = measure_available(&mut ends, Direction::Up, &found, &settings(1));
+        assert!(available.unwrap().is_err());
+    }
+}
+
+#[test]
 fn the_bracket_holds_the_available_bandwidth_in_nine_of_ten_runs() {
     let (mut held, mut runs) = (0, 0);
     for (mbps, load) in [(10.0, 0.4), (100.0, 0.3), (100.0, 0.6)] {

@@ -42,6 +42,9 @@ pub struct SimulatedHop {
     pub has_switch: bool,
     /// `true` for a firewall that says probes may not pass it.
     pub refuses: bool,
+    /// `true` for a router whose route to the host is one that refuses, whatever the TTL. As Linux does, it takes two answers of its
+    /// limit for each.
+    pub has_no_route: bool,
     tokens: f64,
     tokens_at: u64,
     free_at: u64,
@@ -65,6 +68,7 @@ impl SimulatedHop {
             max_quote: MAX_QUOTE,
             has_switch: false,
             refuses: false,
+            has_no_route: false,
             tokens: 0.0,
             tokens_at: 0,
             free_at: 0,
@@ -152,6 +156,8 @@ pub struct SimulatedNetwork {
     pub is_cut_at: Option<u64>,
     /// The percentage of primed probes that leave up to 3 ms behind their primers.
     pub late_behind_primers: u64,
+    /// The index of the first hop of a routing loop, and the hops of a turn.
+    pub routing_loop: Option<(usize, usize)>,
     now: u64,
     events: BTreeMap<(u64, u64), ChannelEvent>,
     serial: u64,
@@ -171,6 +177,7 @@ impl SimulatedNetwork {
             is_host_silent: false,
             is_cut_at: None,
             late_behind_primers: 0,
+            routing_loop: None,
             now: 0,
             events: BTreeMap::new(),
             serial: 0,
@@ -221,6 +228,24 @@ impl SimulatedNetwork {
         let (flow, packet) = (request.flow, u64::from(request.bytes));
         let mut time = departure;
         let last = self.hops.len() - 1;
+        if let Some((first, turn)) = self.routing_loop
+            && usize::from(request.ttl) > first
+        {
+            let hop = first + (usize::from(request.ttl) - 1 - first) % turn;
+            if self.hops[hop].may_answer(time) {
+                let address = self.router(hop, flow, time);
+                let kind = AnswerKind::TimeExceeded;
+                let answer = SimulatedAnswer {
+                    id,
+                    flow,
+                    packet,
+                    address,
+                    kind,
+                };
+                self.answer(time, hop, answer);
+            }
+            return;
+        }
         for hop in 0..self.hops.len() {
             let reply = |address, kind| SimulatedAnswer {
                 id,
@@ -245,6 +270,13 @@ impl SimulatedNetwork {
             if hop == last {
                 if !self.is_host_silent && self.hops[hop].may_answer(time) {
                     self.answer(time, hop, reply(HOST, AnswerKind::PortUnreachable));
+                }
+                return;
+            }
+            if self.hops[hop].has_no_route {
+                if self.hops[hop].may_answer(time) && self.hops[hop].may_answer(time) {
+                    let kind = AnswerKind::Unreachable { code: 1 };
+                    self.answer(time, hop, reply(address, kind));
                 }
                 return;
             }

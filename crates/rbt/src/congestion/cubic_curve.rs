@@ -9,7 +9,7 @@ const C_NUMERATOR: u128 = 2 * NOMINAL_DATAGRAM_BYTES as u128;
 const C_DENOMINATOR: u128 = 5;
 /// Cubic microseconds in a cubic second.
 const CUBIC_US: u128 = 1_000_000_000_000_000_000;
-/// The maximum distance from the plateau that is told apart: beyond it every window is at its limit.
+/// Maximum distance from the plateau that is computed: beyond it every window is at its limit.
 const MAX_OFFSET_US: u64 = 100_000_000_000;
 /// The additive increase that makes Reno with a decrease to 0.7 as fast as with one to 0.5:
 /// 3 (1 − β) / (1 + β) = 9/17 (RFC 9438 section 4.3). The RFC goes on with 1 above the window of the latest reaction; Linux does not

@@ -5,7 +5,7 @@
 use super::controller::AckedPackets;
 use super::window::NOMINAL_DATAGRAM_BYTES;
 
-/// The minimum growth of the round-trip time that counts (`MIN_RTT_THRESH`).
+/// Minimum growth of the round-trip time that counts (`MIN_RTT_THRESH`).
 const MIN_RTT_THRESHOLD_NS: u64 = 4_000_000;
 /// The growth of the round-trip time that always counts (`MAX_RTT_THRESH`).
 const MAX_RTT_THRESHOLD_NS: u64 = 16_000_000;

@@ -17,7 +17,7 @@ pub struct DatagramPacer {
     datagram_bytes: u64,
     batch_bytes: u64,
     rate: Option<u64>,
-    /// The time up to which the credit is counted; `None` before the first rate.
+    /// The time of the latest count of credit; `None` before the first rate.
     counted_ns: Option<u64>,
     /// What may leave, bytes × 10⁹: bytes a second times nanoseconds.
     credit: u128,

@@ -5,7 +5,7 @@ use crate::config::DATA_HEADER_BYTES;
 /// The datagram for which constants that standards give in segments are meant, whatever the size of the packets: the payload of a
 /// TCP segment with timestamps on Ethernet. Windows grow by bytes, so small packets have no disadvantage.
 pub(super) const NOMINAL_DATAGRAM_BYTES: u64 = 1448;
-/// The maximum congestion window, so that products of windows fit into 128 bits with room to spare.
+/// Maximum congestion window, so that products of windows fit into 128 bits with room to spare.
 pub(super) const MAX_CONGESTION_WINDOW: u64 = 1 << 40;
 
 /// Nanoseconds in a second.

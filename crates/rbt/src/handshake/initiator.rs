@@ -10,7 +10,7 @@ use crate::wire::{
 
 /// The time after which a HELLO is repeated for the first time, ns; it doubles.
 const FIRST_WAIT_NS: u64 = 500_000_000;
-/// The maximum time between two, ns.
+/// Maximum time between two, ns.
 const MAX_WAIT_NS: u64 = 4_000_000_000;
 /// The time after which there is no responder, ns.
 const GIVE_UP_NS: u64 = 30_000_000_000;

@@ -13,13 +13,13 @@ use crate::wire::{
 const GIVE_UP_NS: u64 = 30_000_000_000;
 /// Probe timeouts of the sender over which the last answer is repeated, unless the sender says that it has it: three doubled ones.
 const LINGER_PTOS: u64 = 7;
-/// The minimum of this time, ns: an outage may last a second.
+/// Minimum of this time, ns: an outage may last a second.
 const MIN_LINGER_NS: u64 = 3_000_000_000;
-/// The maximum of it, ns.
+/// Maximum of it, ns.
 const MAX_LINGER_NS: u64 = 10_000_000_000;
-/// The minimum time between two of these answers, ns; it doubles from the sender's probe timeout on.
+/// Minimum time between two of these answers, ns; it doubles from the sender's probe timeout on.
 const MIN_REPEAT_NS: u64 = 1_000_000;
-/// The maximum time between them, ns.
+/// Maximum time between them, ns.
 const MAX_REPEAT_NS: u64 = 100_000_000;
 
 /// What is to be sent.

@@ -14,7 +14,7 @@ pub(super) enum BlockFate {
     Beyond,
 }
 
-/// The maximum size of a segment, bytes.
+/// Maximum size of a segment, bytes.
 const MAX_SEGMENT_BYTES: u64 = 1 << 20;
 
 /// The blocks from the first that was not taken, up to the window's size, in segments of memory that are handed over whole.

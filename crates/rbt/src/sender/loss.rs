@@ -2,16 +2,16 @@
 
 /// The initial packet threshold (kPacketThreshold).
 const PACKET_THRESHOLD: u64 = 3;
-/// The maximum packet threshold that reordering raises it to.
+/// Largest packet threshold that reordering raises it to.
 const MAX_PACKET_THRESHOLD: u64 = 1 << 15;
 /// The initial time threshold, eighths of a round trip (kTimeThreshold = 9/8).
 const TIME_THRESHOLD: u64 = 9;
-/// The maximum time threshold that reordering raises it to, eighths of a round trip.
+/// Maximum time threshold that reordering raises it to, eighths of a round trip.
 const MAX_TIME_THRESHOLD: u64 = 24;
 
 /// One reaction to loss, which is undone when every packet of it arrives after all.
 #[derive(Debug, Clone, Copy)]
-struct Episode {
+struct LossEpisode {
     first_pn: u64,
     lost: u64,
     spurious: u64,
@@ -29,7 +29,7 @@ pub(super) struct LossDetector {
     /// Packets that overtook one that is lost.
     pub(super) packet_threshold: u64,
     time_threshold: u64,
-    episode: Option<Episode>,
+    episode: Option<LossEpisode>,
     /// Packets sent from this number on are not of the latest episode.
     recovery_end: u64,
     /// The departure of the first packet of an unbroken run of lost ones.
@@ -68,7 +68,7 @@ impl LossDetector {
         match &mut self.episode {
             Some(episode) if newest_pn < self.recovery_end => episode.lost += count,
             _ => {
-                self.episode = Some(Episode {
+                self.episode = Some(LossEpisode {
                     first_pn,
                     lost: count,
                     spurious: 0,

@@ -13,7 +13,7 @@ use crate::wire::{Ack, ControlKind, Fin, FinAck, FinAckState, parse_control, ses
 use caudal_core::random::SplitMix64;
 use std::ops::Range;
 
-/// The maximum of one batch: what a call with segmentation offload takes.
+/// Maximum of one batch: what a call with segmentation offload takes.
 const MAX_BATCH_BYTES: u64 = 65_535;
 
 /// Copies of the CLOSE: the receiver that gets none of them waits for seconds.

@@ -4,7 +4,7 @@ use crate::congestion::RateStamp;
 
 /// The first capacity of the ring; it doubles when it is needed.
 const FIRST_CAPACITY: usize = 1 << 12;
-/// The maximum number of packets that are remembered.
+/// Maximum number of packets that are remembered.
 pub(super) const MAX_REMEMBERED: u64 = 1 << 17;
 
 /// What has become of a packet.

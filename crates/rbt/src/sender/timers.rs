@@ -9,7 +9,7 @@ use crate::wire::ControlKind;
 pub(crate) const GIVE_UP_NS: u64 = 30_000_000_000;
 /// The time without traffic after which a sender without content to send asks for an answer, ns.
 const KEEP_ALIVE_NS: u64 = 5_000_000_000;
-/// The maximum time between probes, ns.
+/// Maximum time between probes, ns.
 const MAX_PTO_NS: u64 = 4_000_000_000;
 /// Probes after a probe timeout (RFC 9002, section 6.2.4).
 const PROBES: usize = 2;

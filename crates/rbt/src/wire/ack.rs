@@ -3,12 +3,12 @@
 use super::reader::Reader;
 use std::ops::Range;
 
-/// The maximum size of an acknowledgement: it fits the smallest datagram that every IPv4 host takes (576 bytes).
+/// Maximum size of an acknowledgement: it fits the smallest datagram that every IPv4 host takes (576 bytes).
 #[cfg(test)]
 const MAX_ACK_BYTES: usize = 540;
-/// The maximum number of ranges of an acknowledgement.
+/// Maximum number of ranges of an acknowledgement.
 pub(crate) const MAX_ACK_RANGES: usize = 48;
-/// The maximum size of a bitmap of blocks.
+/// Maximum size of a bitmap of blocks.
 pub(crate) const MAX_BITMAP_BYTES: usize = 400;
 
 /// What a receiver has and how much more it takes. All counters are of the whole session, so that a lost acknowledgement loses nothing.

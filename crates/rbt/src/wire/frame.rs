@@ -93,7 +93,7 @@ pub(crate) fn kind_of(datagram: &[u8]) -> Option<u8> {
     datagram.get(CRC_BYTES).copied()
 }
 
-/// The bytes from which on carry-less multiplication is faster than the processor's CRC instruction, as measured.
+/// Minimum bytes for carry-less multiplication to be faster than the processor's CRC instruction, as measured.
 const FOLDED_BYTES: usize = 300;
 
 /// The CRC-32C.

@@ -3,9 +3,9 @@
 use super::reader::Reader;
 use crate::config::{Arq, TransferConfig};
 
-/// The minimum size of a HELLO: no answer to an address that is not proven is larger.
+/// Minimum size of a HELLO: no answer to an address that is not proven is larger.
 pub(crate) const MIN_HELLO_BYTES: usize = 512;
-/// The maximum size of a token.
+/// Maximum size of a token.
 pub(crate) const MAX_TOKEN_BYTES: usize = 64;
 /// The size of a cookie.
 pub(crate) const COOKIE_BYTES: usize = 16;

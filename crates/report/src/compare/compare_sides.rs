@@ -17,7 +17,7 @@ use super::side::{MetricKey, Side};
 use super::verdict::verdict;
 use super::within_run::WithinRunDifference;
 
-/// The maximum number of metrics that an error names.
+/// Maximum number of metrics that an error names.
 const MAX_NAMED: usize = 6;
 
 /// The options of a comparison.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::condition_weight::{ComparedTransport, Sensitivity, condition_weight};
 
-/// The maximum number of values of one condition that are kept.
+/// Maximum number of values of one condition that are kept.
 const MAX_VALUES: usize = 64;
 
 /// The conditions of a side: the values of each, by the JSON keys that lead to it.
@@ -158,7 +158,7 @@ fn differ(path: &str, first: &BTreeSet<String>, second: &BTreeSet<String>) -> bo
     }
 }
 
-/// The gap between the ranges of a number that changes all the time from which on it can matter.
+/// Minimum gap between the ranges of a number that changes all the time for the difference to matter.
 fn min_gap(path: &str) -> f64 {
     const PROCESSES: f64 = 1.0;
     const SHARE_OF_PROCESSOR: f64 = 0.1;

@@ -16,7 +16,7 @@ struct TestCase<'a> {
     details: String,
 }
 
-/// The comparison as a JUnit file; a metric that is worse is a failure, one that cannot be told an error.
+/// The comparison as a JUnit file; a metric that is worse is a failure, one that cannot be determined an error.
 ///
 /// # Errors
 /// Never: the text is written to memory.

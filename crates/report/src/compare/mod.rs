@@ -11,6 +11,7 @@ mod junit;
 mod markdown;
 mod regression;
 mod regression_check;
+pub(crate) mod run_metrics;
 mod selection;
 mod side;
 mod side_file;

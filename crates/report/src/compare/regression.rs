@@ -52,13 +52,13 @@ pub struct MetricRegression {
 /// The check of all metrics together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Regression {
-    /// `worse` when any metric is, else `cannot_tell` when one cannot be told, else `not_worse`.
+    /// `worse` when any metric is, else `cannot_tell` when one cannot be determined, else `not_worse`.
     pub outcome: RegressionOutcome,
     /// The margin, as a fraction of the first side's mean.
     pub margin: f64,
     /// The number of metrics that are worse.
     pub worse: usize,
-    /// The number of metrics that cannot be told.
+    /// The number of metrics that cannot be determined.
     pub cannot_tell: usize,
     /// The number of metrics that are not worse.
     pub not_worse: usize,

@@ -267,7 +267,7 @@ impl Sentence<'_> {
             let sides = "with no spread in either side";
             return format!("B is {}, {sides}", change(worsening.mean));
         }
-        let level = trimmed(worsening.confidence * 100.0);
+        let level = caudal_core::quantity::confidence_level(worsening.confidence);
         // Of a change for the better the smaller one comes first as well.
         let (from, to) = if worsening.high < 0.0 {
             (worsening.high, worsening.low)
@@ -275,7 +275,7 @@ impl Sentence<'_> {
             (worsening.low, worsening.high)
         };
         format!(
-            "B is {} ({level} % interval: {} to {})",
+            "B is {} ({level} {} to {})",
             change(worsening.mean),
             change(from),
             change(to)

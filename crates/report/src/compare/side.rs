@@ -1,14 +1,10 @@
 //! One side of a comparison: the results of its runs by case and metric, and their conditions.
 
-use caudal_core::path::{HopAnswering, PathReport, StatementConfidence};
-use caudal_core::quality::{PhaseReport, ProbeKind};
 use caudal_core::quantity::Unit;
-use caudal_core::run::{Repeat, RepeatDirection, Run};
-use caudal_core::summary::DirectionSummary;
-use caudal_core::transfer::FileReport;
+use caudal_core::run::{Run, RunOutcome};
 use caudal_experiment::Trial;
-use caudal_stats::{Estimate, TimedValue};
-use caudal_store::{Filter, RunOutcome, Store, StoreError, StoredItem, StoredRun};
+use caudal_stats::TimedValue;
+use caudal_store::{Filter, Store, StoreError, StoredItem, StoredRun};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,10 +12,12 @@ use std::path::PathBuf;
 
 use super::conditions::Conditions;
 use super::direction::find_metric;
+use super::run_metrics::RunMetrics;
 use super::selection::{SidePart, side_parts};
 use super::side_file::{SideFileError, runs_of_file};
 use super::within_run::WithinRunEstimate;
 use crate::document::{RunDocument, UnreadableTrial};
+use crate::kinds::kind_report;
 
 /// The key by which results of both sides are matched.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +38,7 @@ pub enum LeftOutReason {
     #[serde(rename = "failed")]
     Failed,
     /// It is a trial that was discarded.
-    #[serde(rename = "spoiled")]
+    #[serde(rename = "discarded")]
     Discarded,
 }
 
@@ -194,11 +192,7 @@ impl Side {
             RunDocument::Run(run) => {
                 self.conditions.add_all("plan", &run.plan);
                 let began_s = run.began_s.unwrap_or(stored.started_ns as f64 / 1e9);
-                if run.repeats.is_empty() {
-                    self.add_single(&run, began_s);
-                } else {
-                    self.add_repeats(&run.repeats, began_s);
-                }
+                self.add_run_metrics(&run, began_s);
             }
         }
         Ok(())
@@ -241,166 +235,21 @@ impl Side {
         }
     }
 
-    /// Adds each of several runs of one command. One without a date is taken to follow the one before without a pause.
-    fn add_repeats(&mut self, repeats: &[Repeat], began_s: f64) {
-        let mut at_s = began_s;
-        for repeat in repeats {
-            if repeat.cut_short.is_none() {
-                let directions = repeat.directions.iter().map(DirectionResult::from);
-                self.add_directions(
-                    &directions.collect::<Vec<_>>(),
-                    repeat.began_s.unwrap_or(at_s),
-                );
-            } else {
-                self.leave_out(LeftOutReason::CutShort);
-            }
-            let measured_s = repeat.directions.first().map_or(0.0, |one| one.measured_s);
-            at_s += measured_s.max(1e-3);
-        }
-    }
-
-    fn add_single(&mut self, run: &Run, at_s: f64) {
-        let directions = run.directions().iter().map(DirectionResult::from);
-        self.add_directions(&directions.collect::<Vec<_>>(), at_s);
-        for size in run.round_trips().iter().flat_map(|summary| &summary.sizes) {
-            let bytes = size.size_bytes;
-            let mean_s = size.pooled.mean_us.map(|mean| mean.mean / 1e6);
-            self.add(
-                "",
-                &format!("rtt {bytes} B"),
-                Some(Unit::Seconds),
-                at_s,
-                mean_s,
-            );
-            let within = size.pooled.rtt_us.map(|rtt| WithinRunEstimate {
-                estimate: in_seconds(rtt.mean_estimate()),
-                is_trusted: rtt.mean_trusted,
-            });
-            self.add_within_run(&format!("rtt {bytes} B"), within);
-            let loss = mean(size.pooled.loss);
-            self.add(
-                "",
-                &format!("loss {bytes} B"),
-                Some(Unit::Share),
-                at_s,
-                loss,
-            );
-        }
-        for phase in run.quality.iter().flat_map(|report| &report.phases) {
-            self.add_phase(phase, at_s);
-        }
-        if let Some(report) = &run.file {
-            self.add_transfers(report, at_s);
-        }
-        if let Some(report) = &run.path {
-            self.add_path(report, at_s);
-        }
-        let rate = run.search.as_ref().and_then(|search| search.found.rate_bps);
+    /// Adds the results of a run that began at `at_s` (s since 1970).
+    fn add_run_metrics(&mut self, run: &Run, at_s: f64) {
+        let mut found = RunMetrics::default();
+        kind_report(run.kind()).metrics(run, at_s, &mut found);
+        let rate = run.search().and_then(|search| search.found.rate_bps);
         let rate = rate.map(|rate| rate as f64);
-        self.add("", "rate", Some(Unit::BitPerSecond), at_s, rate);
-    }
-
-    /// Adds each verified transfer, by what it transferred and how.
-    fn add_transfers(&mut self, report: &FileReport, at_s: f64) {
-        for run in &report.runs {
-            let (Some(cell), Some(time_s)) =
-                (report.cells.get(run.cell as usize), run.result.time_s())
-            else {
-                self.leave_out(LeftOutReason::CutShort);
-                continue;
-            };
-            let (case, name) = (cell.cell.content(), cell.cell.name());
-            let at_s = run.began_s.unwrap_or(at_s);
-            let goodput = run.result.goodput_bps;
-            let metric = format!("time {name}");
-            self.add(&case, &metric, Some(Unit::Seconds), at_s, Some(time_s));
-            let metric = format!("goodput {name}");
-            self.add(&case, &metric, Some(Unit::BitPerSecond), at_s, goodput);
+        found.add("", "rate", Some(Unit::BitPerSecond), at_s, rate);
+        for one in found.metrics {
+            self.add(&one.case, &one.metric, one.unit, one.at_s, Some(one.value));
         }
-    }
-
-    /// Adds the narrow link and the host of a path, and each hop by its address: different routers are not compared.
-    fn add_path(&mut self, report: &PathReport, at_s: f64) {
-        let (rate, time, share) = (Unit::BitPerSecond, Unit::Seconds, Unit::Share);
-        if let Some(narrow) = &report.narrow {
-            let capacity = narrow.capacity_bps;
-            self.add("", "capacity", Some(rate), at_s, Some(capacity.mean));
-            let is_trusted = report
-                .link(narrow.ttl)
-                .is_some_and(|link| link.confidence != StatementConfidence::Low);
-            let within = WithinRunEstimate {
-                estimate: capacity,
-                is_trusted,
-            };
-            self.add_within_run("capacity", Some(within));
+        for (metric, estimate) in found.within_run {
+            self.add_within_run(&metric, estimate);
         }
-        let mtu = report.mtu.as_ref().map(|mtu| mtu.bytes.as_f64());
-        self.add("", "path_mtu", Some(Unit::Bytes), at_s, mtu);
-        let host = report.host().map(|host| host.ttl);
-        for hop in &report.hops {
-            let Some(address) = hop.address else { continue };
-            let rtt_s = hop.rtt_ms.map(|rtt| rtt.mean / 1e3);
-            let loss = hop.loss();
-            // What a hop does not answer for a limit on its rate is not lost.
-            let loss = loss.filter(|_| hop.answering == HopAnswering::Answers);
-            let case = format!("hop {} {address}", hop.ttl);
-            if host == Some(hop.ttl) {
-                self.add("", "rtt", Some(time), at_s, rtt_s);
-                self.add("", "loss", Some(share), at_s, loss);
-            } else {
-                self.add(&case, "rtt_hop", Some(time), at_s, rtt_s);
-                self.add(&case, "loss_hop", Some(share), at_s, loss);
-            }
-            let link = report.link(hop.ttl);
-            let capacity = link.and_then(|link| mean(link.capacity_bps));
-            self.add(&case, "capacity_link", Some(rate), at_s, capacity);
-        }
-    }
-
-    /// Adds a phase of a test of latency under load.
-    fn add_phase(&mut self, phase: &PhaseReport, at_s: f64) {
-        let load = phase.load.name();
-        for one in &phase.directions {
-            let name = format!("goodput {} {load}", one.summary.direction.name());
-            let goodput = one.summary.goodput_mean();
-            self.add("", &name, Some(Unit::BitPerSecond), at_s, goodput);
-        }
-        let udp = phase.probe(ProbeKind::Udp);
-        let seconds = |us: Option<f64>| us.map(|us| us / 1e6);
-        let times = [
-            ("rtt", seconds(udp.map(|udp| udp.mean_us))),
-            ("rtt_p95", seconds(udp.and_then(|udp| udp.p95_us))),
-            (
-                "rtt_added",
-                seconds(phase.added_rtt.map(|added| added.mean_us)),
-            ),
-        ];
-        for (name, value) in times {
-            self.add(
-                "",
-                &format!("{name} {load}"),
-                Some(Unit::Seconds),
-                at_s,
-                value,
-            );
-        }
-        let loss = udp.and_then(|udp| mean(udp.loss));
-        self.add("", &format!("loss {load}"), Some(Unit::Share), at_s, loss);
-        let rpm = phase.responsiveness.map(|found| found.rpm);
-        self.add("", &format!("rpm {load}"), None, at_s, rpm);
-    }
-
-    fn add_directions(&mut self, directions: &[DirectionResult], at_s: f64) {
-        for one in directions {
-            let suffix = if directions.len() > 1 {
-                format!(" {}", one.direction)
-            } else {
-                String::new()
-            };
-            for (name, unit, value) in one.metrics {
-                self.add("", &format!("{name}{suffix}"), Some(unit), at_s, value);
-            }
-            self.add_within_run(&format!("goodput{suffix}"), one.goodput);
+        for _ in 0..found.cut_short {
+            self.leave_out(LeftOutReason::CutShort);
         }
     }
 }
@@ -426,73 +275,5 @@ fn selected_ids(part: &SidePart, store: &Store) -> Result<Vec<String>, SideError
         }
         SidePart::Study(name) => Ok(vec![store.newest_study(name)?]),
         SidePart::File(_) => Ok(Vec::new()),
-    }
-}
-
-/// The results of a direction: name, unit and value of each metric.
-struct DirectionResult {
-    direction: &'static str,
-    metrics: [(&'static str, Unit, Option<f64>); 6],
-    /// The goodput with the interval within the run.
-    goodput: Option<WithinRunEstimate>,
-}
-
-impl From<&DirectionSummary> for DirectionResult {
-    fn from(summary: &DirectionSummary) -> Self {
-        let loss = summary.loss.as_ref().and_then(|loss| loss.fraction);
-        let tcp = summary.tcp.unwrap_or_default();
-        let jitter_us = summary.delay.map(|delay| delay.jitter_rfc3550_us);
-        Self {
-            direction: summary.direction.name(),
-            goodput: summary.goodput_bps.map(|estimate| WithinRunEstimate {
-                estimate,
-                is_trusted: summary.goodput_trusted == Some(true),
-            }),
-            metrics: [
-                ("goodput", Unit::BitPerSecond, summary.goodput_mean()),
-                ("sent", Unit::BitPerSecond, summary.sent_bps),
-                ("loss", Unit::Share, mean(loss)),
-                ("jitter", Unit::Seconds, jitter_us.map(|us| us / 1e6)),
-                (
-                    "retransmits",
-                    Unit::Segments,
-                    tcp.retransmits.map(|count| count as f64),
-                ),
-                ("rtt", Unit::Seconds, tcp.rtt_mean_us.map(|us| us / 1e6)),
-            ],
-        }
-    }
-}
-
-impl From<&RepeatDirection> for DirectionResult {
-    fn from(repeat: &RepeatDirection) -> Self {
-        let loss = repeat.loss.as_ref().and_then(|loss| loss.fraction);
-        Self {
-            direction: repeat.direction.name(),
-            // A repeat is one of several runs, whose spread decides.
-            goodput: None,
-            metrics: [
-                ("goodput", Unit::BitPerSecond, mean(repeat.goodput_bps)),
-                ("sent", Unit::BitPerSecond, None),
-                ("loss", Unit::Share, mean(loss)),
-                ("jitter", Unit::Seconds, None),
-                ("retransmits", Unit::Segments, None),
-                ("rtt", Unit::Seconds, None),
-            ],
-        }
-    }
-}
-
-fn mean(estimate: Option<Estimate>) -> Option<f64> {
-    estimate.map(|estimate| estimate.mean)
-}
-
-/// An estimate in microseconds, in seconds.
-fn in_seconds(estimate: Estimate) -> Estimate {
-    Estimate {
-        mean: estimate.mean / 1e6,
-        low: estimate.low / 1e6,
-        high: estimate.high / 1e6,
-        ..estimate
     }
 }

@@ -1,15 +1,16 @@
 //! The runs of a file: the document of a run as caudal prints it, or a log of another tool.
 
 use caudal_core::date::parse_utc;
-use caudal_core::run::{Run, SCHEMA};
+use caudal_core::run::{Run, RunOutcome, SCHEMA};
 use caudal_core::warning::WarningCode;
-use caudal_store::{RunOutcome, StoredRun};
+use caudal_import::{ImportError, MAX_LOG_BYTES, read};
+use caudal_store::StoredRun;
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::import::{ImportError, MAX_LOG_BYTES, read};
+use crate::imported::stored_import;
 
 /// The reason why the runs of a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +55,7 @@ pub fn runs_of_file(path: &Path) -> Result<Vec<StoredRun>, SideFileError> {
         return Ok(vec![stored(run)]);
     }
     let runs = read(&bytes, &path.display().to_string())?;
-    Ok(runs.into_iter().map(|run| run.into_stored(0)).collect())
+    Ok(runs.into_iter().map(|run| stored_import(run, 0)).collect())
 }
 
 /// The run of a document, with the time and the outcome that it states.

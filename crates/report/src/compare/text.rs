@@ -6,7 +6,7 @@ use caudal_stats::SideSummary;
 use super::comparison::{ComparedMetric, Comparison};
 use super::format::value_text;
 
-/// The maximum number of metrics shown; JSON has all.
+/// Maximum number of metrics shown; JSON has all.
 const MAX_SHOWN: usize = 60;
 
 /// Folds a text at blanks into lines of at most 80 columns, the first after `first`, others after `rest`.

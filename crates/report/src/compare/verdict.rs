@@ -31,7 +31,7 @@ pub fn verdict(cell: &ComparedMetric, confidence: f64, count: usize) -> String {
         return within_run(cell, &show).unwrap_or_else(|| cannot(cell, &show));
     };
     let difference = found.difference;
-    let level = percent(confidence);
+    let level = caudal_core::quantity::confidence_level(confidence);
     let relative = cell
         .first
         .map(|first| first.mean.mean.abs())
@@ -55,7 +55,7 @@ pub fn verdict(cell: &ComparedMetric, confidence: f64, count: usize) -> String {
         };
         let also = near.map_or_else(String::new, |near| format!("; still {near}"));
         return format!(
-            "B is {}{relative} {}: {level} interval {} to {}{also}",
+            "B is {}{relative} {}: {level} {} to {}{also}",
             show(difference.mean.abs()),
             word(&cell.metric, cell.unit, above),
             show(low),
@@ -63,7 +63,10 @@ pub fn verdict(cell: &ComparedMetric, confidence: f64, count: usize) -> String {
         );
     }
     if let Some(near) = near {
-        return format!("no difference that matters: {near}, shown at {level}");
+        return format!(
+            "no difference that matters: {near}, shown at {}",
+            percent(confidence)
+        );
     }
     if difference.low > 0.0 || difference.high < 0.0 {
         return format!(
@@ -73,7 +76,7 @@ pub fn verdict(cell: &ComparedMetric, confidence: f64, count: usize) -> String {
         );
     }
     format!(
-        "cannot tell: B is between {} {} and {} {} ({level} interval)",
+        "cannot tell: B is between {} {} and {} {} ({level})",
         show(-difference.low),
         word(&cell.metric, cell.unit, false),
         show(difference.high),
@@ -84,11 +87,11 @@ pub fn verdict(cell: &ComparedMetric, confidence: f64, count: usize) -> String {
 /// The difference of single runs by the intervals within them, in a sentence; `None` without these.
 fn within_run(cell: &ComparedMetric, show: &dyn Fn(f64) -> String) -> Option<String> {
     let within = cell.within_run?;
-    let level = trimmed(within.confidence * 100.0);
+    let level = caudal_core::quantity::confidence_level(within.confidence);
     let caveat = "; one run a side: how much runs vary is unknown";
     if within.low <= 0.0 && within.high >= 0.0 {
         return Some(format!(
-            "cannot tell: within these two runs B is between {} {} and {} {} ({level} % interval){caveat}",
+            "cannot tell: within these two runs B is between {} {} and {} {} ({level}){caveat}",
             show(-within.low),
             word(&cell.metric, cell.unit, false),
             show(within.high),
@@ -101,7 +104,7 @@ fn within_run(cell: &ComparedMetric, show: &dyn Fn(f64) -> String) -> Option<Str
         (-within.high, -within.low)
     };
     Some(format!(
-        "within these two runs B is {} {}: {level} % interval {} to {}{caveat}",
+        "within these two runs B is {} {}: {level} {} to {}{caveat}",
         show(within.mean.abs()),
         word(&cell.metric, cell.unit, within.mean > 0.0),
         show(ends.0),

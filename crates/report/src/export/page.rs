@@ -4,7 +4,7 @@
 
 use caudal_plot::{Figure, PathFigure};
 
-/// The maximum number of statements of one kind in a list.
+/// Maximum number of statements of one kind in a list.
 pub(super) const MAX_SENTENCES: usize = 12;
 
 /// A report.

@@ -7,7 +7,7 @@ use caudal_core::summary::DirectionSummary;
 use caudal_core::window::{WindowReport, WindowSufficiency};
 
 /// The window that was too small for a direction, and what to do next.
-pub(super) fn of_direction(summary: &DirectionSummary) -> Vec<String> {
+pub(crate) fn of_direction(summary: &DirectionSummary) -> Vec<String> {
     let window = summary.window.as_deref().and_then(small_window);
     let step = summary.next_step.as_ref();
     let step = step.map(|step| sentence(&format!("next step: {}", step.text)));
@@ -29,7 +29,7 @@ fn small_window(report: &WindowReport) -> Option<String> {
 }
 
 /// The window that each direction of the path of a round-trip test needs, and the one that the kernels allow.
-pub(super) fn of_round_trips(summary: &RoundTripSummary) -> Vec<String> {
+pub(crate) fn of_round_trips(summary: &RoundTripSummary) -> Vec<String> {
     let directions = [
         ("from client to server", &summary.window_up),
         ("from server to client", &summary.window_down),

@@ -4,31 +4,10 @@ use caudal_core::quantity::Unit;
 use caudal_plot::AxisQuantity;
 use caudal_stats::Estimate;
 
-/// All units, to be found by their names.
-const UNITS: [Unit; 17] = [
-    Unit::BitPerSecond,
-    Unit::Bytes,
-    Unit::Seconds,
-    Unit::FramesPerSecond,
-    Unit::MessagesPerSecond,
-    Unit::Share,
-    Unit::Ratio,
-    Unit::Segments,
-    Unit::Fragments,
-    Unit::Flows,
-    Unit::Paths,
-    Unit::Slots,
-    Unit::Frames,
-    Unit::Collisions,
-    Unit::Messages,
-    Unit::Timeouts,
-    Unit::Datagrams,
-];
-
 /// The unit of a name, as JSON writes it; a bare ratio where the name is none.
 #[must_use]
 pub fn unit(name: &str) -> Unit {
-    UNITS
+    Unit::ALL
         .into_iter()
         .find(|unit| unit.name() == name)
         .unwrap_or(Unit::Ratio)

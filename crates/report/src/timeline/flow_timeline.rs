@@ -4,7 +4,7 @@ use super::quantities::length_s;
 use caudal_core::interval::Interval;
 use caudal_core::plan::PlanKind;
 
-/// The fraction of an interval up to which two times count as one.
+/// Maximum difference, as a fraction of an interval, for two times to count as one.
 pub(super) const TIME_SLACK: f64 = 0.05;
 
 /// A flow over time.

@@ -24,19 +24,15 @@ pub fn flows_of_run(run: &Run, offset_s: f64) -> Vec<FlowTimeline> {
     flows.iter().filter_map(timeline).collect()
 }
 
-/// The name of a flow among those of its run.
+/// The name of a flow with intervals, which bulk transfers alone have, among those of its run.
 fn flow_name(flow: &FlowReport, kind: PlanKind, flows: &[FlowReport]) -> String {
     let is_bidirectional = flows
         .windows(2)
         .any(|pair| pair[0].flow.direction != pair[1].flow.direction);
     let (id, direction) = (flow.flow.id, flow.flow.direction.name());
     let transport = match kind {
-        PlanKind::Tcp => "TCP",
         PlanKind::Udp => "UDP",
-        PlanKind::Rtt => "echo",
-        PlanKind::Quality => "TCP",
-        PlanKind::File => "file",
-        PlanKind::Path => "path",
+        _ => "TCP",
     };
     let name = match (flows.len(), is_bidirectional) {
         (1, _) => transport.to_owned(),

@@ -385,7 +385,7 @@ pub fn findings(trials: &[Trial]) -> Findings {
                 "tcp.share > 0.9",
                 Some("congestion=reno udp_load=40%"),
                 Some(false),
-                "0.874 (0.861 to 0.887) > 0.9",
+                "0.874 (0.861–0.887) > 0.9",
             ),
             checked("udp.loss < 0.1%", None, None, "no trial could tell udp.loss"),
         ],

@@ -10,7 +10,7 @@ mod reference;
 use caudal_core::run::{Environment, Run};
 use caudal_experiment::findings::Findings;
 use caudal_experiment::{FigureKind, Scalar, Trial};
-use caudal_report::export::{ExportFormat, ExportSubject, VALUE_COLUMNS};
+use caudal_report::export::{ExportFormat, ExportSubject, ValueRow};
 use caudal_store::SampleSeries;
 use reference::Reference;
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ fn a_study_as_values_has_every_value_once() {
     let text = export_study(&findings, &trials, &example::series, ExportFormat::Csv);
     let (head, tail) = text.split_at(text.find("interval").unwrap());
     assert_is_as_before("study.csv", head);
-    let columns = VALUE_COLUMNS.len() + 2;
+    let columns = ValueRow::COLUMNS.len() + 2;
     assert!(
         head.lines()
             .next()

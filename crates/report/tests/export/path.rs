@@ -61,7 +61,7 @@ fn run(document: Value) -> Run {
 fn a_path_has_its_figure_and_a_row_a_hop() {
     let page = export_run(&run(document()), &[], ExportFormat::Html);
     for words in [
-        "The narrow link is that from hop 1 to hop 2: 9.94 Mbit/s (95 % interval 9.69 to 10.19 Mbit/s).",
+        "The narrow link is that from hop 1 to hop 2: 9.94 Mbit/s (95 % CI 9.69–10.19 Mbit/s).",
         "The host answers after 3 ms at least, 3.5 ms on average and 4 ms at most.",
         "The path MTU is 1400 B: a router before hop 2 says so.",
         "There is one route among 6 flows.",
@@ -144,7 +144,7 @@ fn a_path_on_which_nothing_answers_says_so() {
     path["cut_short"] = json!("interrupted");
     let page = export_run(&run(document.clone()), &[], ExportFormat::Html);
     for words in [
-        "The narrow link cannot be told: nothing answers.",
+        "The narrow link could not be found: nothing answers.",
         "The host does not answer.",
         "Probing ended early: interrupted.",
         ">1–30</text>",

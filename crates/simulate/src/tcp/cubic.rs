@@ -17,7 +17,7 @@ const TICK_NS: u64 = NS_PER_SECOND / TICKS_PER_SECOND;
 /// The ticks for which the growth of an unchanged window is not updated.
 const UPDATE_TICKS: u64 = TICKS_PER_SECOND / 32;
 const NS_PER_SECOND: u64 = 1_000_000_000;
-/// The largest time in the cube, in 1024ths of a second: 100 days.
+/// Maximum time in the cube, in 1024ths of a second: 100 days.
 const MAX_UNITS: u64 = 1 << 33;
 
 /// Parameters of HyStart in Linux net/ipv4/tcp_cubic.c.

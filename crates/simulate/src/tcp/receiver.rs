@@ -14,7 +14,7 @@ const UNCOMPRESSED_ACKS: u32 = 3;
 const MAX_COMPRESSED_ACKS: u32 = 44;
 /// The delay of a compressed acknowledgement (`tcp_comp_sack_delay_ns`).
 const COMPRESSION_DELAY_NS: u64 = 1_000_000;
-/// The largest number of out-of-order ranges; further ones are dropped as by a full buffer.
+/// Maximum number of out-of-order ranges; further ones are dropped as by a full buffer.
 const MAX_RANGES: usize = 65_536;
 
 /// The receiving half.

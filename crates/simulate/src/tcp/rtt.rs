@@ -1,10 +1,10 @@
 //! Round-trip time estimation and the retransmission timeout.
 
-/// The minimum that the timeout adds to the smoothed round-trip time.
+/// Minimum that the timeout adds to the smoothed round-trip time.
 pub(crate) const RTO_MIN_NS: u64 = 200_000_000;
 /// The timeout before the first sample (RFC 6298 section 2.1).
 pub(crate) const RTO_INITIAL_NS: u64 = 1_000_000_000;
-/// The maximum timeout.
+/// Maximum timeout.
 pub(crate) const RTO_MAX_NS: u64 = 120_000_000_000;
 /// The largest sample, which keeps sums from overflowing.
 const MAX_SAMPLE_NS: u64 = 3_600_000_000_000;

@@ -412,7 +412,7 @@ mod tests {
             (summary.delivered, summary.sacked, board.in_flight()),
             (2, 1, 8)
         );
-        // SentSegment at 1 ms, a round trip of 50 and a window of 10: lost at 61.
+        // Sent at 1 ms, a round trip of 50 and a window of 10: lost at 61.
         assert_eq!(board.detect_losses(&rack, 10 * MS, at(52)), Some(10 * MS));
         assert_eq!((board.lost(), board.losses), (0, 0));
         assert_eq!(board.detect_losses(&rack, 10 * MS, at(61)), None);

@@ -11,7 +11,7 @@ pub(crate) struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// The largest number of blocks, without other options (RFC 2018 section 3); with timestamps it is three.
+    /// Maximum number of blocks, without other options (RFC 2018 section 3); with timestamps it is three.
     pub(crate) const MAX: usize = 4;
 
     /// No blocks; `first_is_dsack` marks the first to be added as a report of a duplicate (D-SACK, RFC 2883).

@@ -7,7 +7,7 @@ use caudal_core::framing::Framing;
 use crate::packet::DatagramFragment;
 
 const UDP_HEADER_BYTES: u32 = 8;
-/// The largest number of datagrams in reassembly.
+/// Maximum number of datagrams in reassembly.
 const MAX_INCOMPLETE: usize = 256;
 
 /// The IP packets of a datagram (RFC 791 section 3.2, RFC 8200 section 4.5).

@@ -8,11 +8,11 @@ use super::metric_set::{FlowMetrics, ratio};
 
 /// Adds the metrics of a run of one transfer.
 pub(super) fn add(run: &Run, metrics: &mut FlowMetrics<'_>) {
-    let Some(transfer) = run.transfers.as_ref().and_then(|all| all.first()) else {
+    let Some(transfer) = run.transfers().first() else {
         return;
     };
     let server = transfer.server.as_ref();
-    let (sender, receiver) = match transfer.plan.directions {
+    let (sender, receiver) = match transfer.plan.directions() {
         Some(Directions::Down) => (server, Some(&transfer.client)),
         _ => (Some(&transfer.client), server),
     };

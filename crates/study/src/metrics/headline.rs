@@ -31,5 +31,6 @@ pub fn headline(flows: &[TrialFlow], metrics: &BTreeMap<String, f64>) -> Headlin
         loss: lossy.copied(),
         rtt_us: echo.map(|seconds| seconds * 1e6),
         retransmits: sum(FlowKindFile::Tcp, "retransmits"),
+        ..Headline::default()
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn add(
     network: Option<&LabNetwork>,
     all: &mut BTreeMap<String, f64>,
 ) {
-    let Some(report) = run.path.as_deref() else {
+    let Some(report) = run.path() else {
         return;
     };
     let measure = flow.path.map(|path| path.measure);
@@ -86,7 +86,7 @@ fn add_between_ends(
     metrics: &mut FlowMetrics<'_>,
 ) {
     let measure = flow.path.map(|path| path.measure);
-    // What the duplex mode is told from is a rough capacity.
+    // The capacity by which the duplex mode is found is a rough one.
     let (Some(ends), true) = (
         report.between_ends.as_deref(),
         measure.is_some_and(PathScope::has_ends),

@@ -6,7 +6,7 @@ use caudal_stats::nearest_rank;
 use super::metric_set::{FlowMetrics, ratio};
 use crate::trial::RoundTripSamples;
 
-/// The minimum number of samples beyond a percentile for it to be reported.
+/// Minimum number of samples beyond a percentile for it to be reported.
 const MIN_SAMPLES_BEYOND: f64 = 5.0;
 
 /// Adds the messages lost and, of a test with one size, the interval of the mean over the messages.

@@ -52,16 +52,16 @@ fn add_udp(run: &Run, direction: &DirectionSummary, metrics: &mut FlowMetrics<'_
     let as_f64 = |count: Option<u64>| count.map(|count| count as f64);
     let sent = as_f64(loss.sent);
     metrics.put("loss", lost_and_sent(run).map(|(lost, sent)| lost / sent));
-    let places = loss.places.unwrap_or_default();
+    let location = loss.location.unwrap_or_default();
     // The queueing discipline also counts datagrams of others; of this flow at most those that were lost.
-    let at_sender = as_f64(places.sender_refused).map(|refused| {
-        let queued = as_f64(places.sender_qdisc).unwrap_or(0.0);
+    let at_sender = as_f64(location.sender_refused).map(|refused| {
+        let queued = as_f64(location.sender_qdisc).unwrap_or(0.0);
         let lost = as_f64(loss.lost).unwrap_or(f64::MAX);
         (refused + queued).min(lost.max(refused))
     });
     metrics.put("loss_sender", ratio(at_sender, sent));
-    metrics.put("loss_path", ratio(as_f64(places.path), sent));
-    metrics.put("loss_socket", ratio(as_f64(places.receiver_socket), sent));
+    metrics.put("loss_path", ratio(as_f64(location.path), sent));
+    metrics.put("loss_socket", ratio(as_f64(location.receiver_socket), sent));
     let jitter_us = direction
         .delay
         .as_ref()

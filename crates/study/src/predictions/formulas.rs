@@ -16,7 +16,7 @@ use super::totals::{add_total_loss, add_totals};
 use crate::flow_times::{FlowTimes, message_sizes};
 use crate::testbed::{LabNetwork, Testbed, datagram_payload, is_echo, is_throughput, offered_rate};
 
-/// The maximum share of a rate that rounding it to whole bits per second changes: for rates of 1 Mbit/s and more.
+/// Maximum share of a rate that rounding it to whole bits per second changes: for rates of 1 Mbit/s and more.
 const MAX_ROUNDING: f64 = 1e-6;
 /// A message that is about as short as an acknowledgement, bytes.
 const SMALLEST_MESSAGE: u32 = 1;

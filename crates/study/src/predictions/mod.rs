@@ -17,11 +17,11 @@ pub(crate) use formulas::cycle_time;
 use formulas::predict_by_formulas;
 use simulation::simulate_case;
 
-/// The maximum number of events (frames and timers) of one simulated case: about two seconds of work.
+/// Maximum number of events (frames and timers) of one simulated case: about two seconds of work.
 const MAX_EVENTS_PER_CASE: u64 = 6_000_000;
-/// The maximum number of events of all cases of a quick study together.
+/// Maximum number of events of all cases of a quick study together.
 const MAX_EVENTS_QUICK: u64 = 30_000_000;
-/// The maximum number of events of all cases of a full study together.
+/// Maximum number of events of all cases of a full study together.
 const MAX_EVENTS_FULL: u64 = 300_000_000;
 
 /// The predictions for all cases by key, and warnings about cases that could not be simulated.

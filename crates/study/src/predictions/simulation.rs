@@ -20,7 +20,7 @@ use crate::testbed::{
     LabNetwork, Testbed, datagram_payload, line_rate, offered_rate, path_of_flow,
 };
 
-/// The maximum number of connections of a case that is simulated.
+/// Maximum number of connections of a case that is simulated.
 const MAX_CONNECTIONS: u32 = 64;
 
 /// The simulation of a case.

@@ -12,6 +12,9 @@ use crate::source::ExperimentSource;
 /// The remedy for a topology that is written wrong.
 const SEE_SCHEMA: &str = "`caudal lab schema` prints what may be written";
 
+/// The parameter by which the kernel keeps nothing of a connection for the next to the same host (ip-sysctl.rst).
+const NO_METRICS_SAVE: &str = "net.ipv4.tcp_no_metrics_save";
+
 /// A network that a lab can build.
 #[derive(Debug, Clone)]
 pub struct LabNetwork {
@@ -45,6 +48,10 @@ impl LabNetwork {
                 .with_override(change)
                 .map_err(|error| override_error(&error, nth, source))?;
         }
+        // Trials follow one another on one network: what the kernel kept of one must not set the window of the next.
+        file.sysctl
+            .entry(NO_METRICS_SAVE.to_owned())
+            .or_insert_with(|| "1".to_owned());
         let topology = Topology::resolve(&file).map_err(|error| match &named_file {
             Some((path, text)) => {
                 let (location, problem) = (&error.location, &error.problem);

@@ -4,7 +4,7 @@ use caudal_experiment::{FlowKindFile, TrialFlow};
 
 use super::measurements::TrialMeasurements;
 
-/// The maximum share of the offered rate by which UDP may fall short while its threads wait for a processor.
+/// Maximum share of the offered rate by which UDP may fall short while its threads wait for a processor.
 const MAX_SHORTFALL: f64 = 0.3;
 
 /// The reason to discard a trial: the emulator stalled, a flow failed, or UDP lacked a processor. `None` for a valid trial.
@@ -62,8 +62,8 @@ fn emulator_stalled(
     probes_a_path: bool,
 ) -> Option<String> {
     let run = &emulator?.run;
-    let is_spoiled = run.must_repeat && (!probes_a_path || run.unread > 0);
-    is_spoiled.then(|| {
+    let is_discarded = run.must_repeat && (!probes_a_path || run.unread > 0);
+    is_discarded.then(|| {
         format!(
             "the emulator stalled for {:.1} ms ({} frames late, {} lost unread)",
             run.max_us.unwrap_or(0.0) / 1e3,

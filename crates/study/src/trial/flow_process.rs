@@ -17,7 +17,7 @@ use crate::error::StudyError;
 use crate::flow_times::{FlowTimes, nanoseconds};
 use crate::testbed::{Testbed, is_echo, offered_rate};
 
-/// The delay of a flow's start from which there is a warning, s.
+/// Minimum delay of a flow's start for a warning, s.
 const LATE_S: f64 = 0.1;
 
 /// The file to which the process of an echo flow writes its samples: the pipe that is its standard input.

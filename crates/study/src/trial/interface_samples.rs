@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use caudal_experiment::InterfaceSeries;
 use caudal_lab::LabReport;
 
-/// The maximum number of readings in a trial.
+/// Maximum number of readings in a trial.
 pub(super) const MAX_READINGS: usize = 20_000;
 
 /// The byte counters of interfaces over time.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::num::NonZeroU64;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::io::Errno;
 use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
@@ -14,9 +15,19 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
+/// The time for which the machine has been suspended since it booted, ns: what `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC`, which
+/// stands still meanwhile. Only its differences mean anything in a time namespace.
+pub fn suspended_ns() -> u64 {
+    let monotonic = monotonic_ns();
+    nanoseconds(clock_gettime(ClockId::Boottime)).saturating_sub(monotonic)
+}
+
 /// Nanoseconds on `CLOCK_REALTIME`, the wall clock, since 1970-01-01 UTC. The administrator may step this clock.
+///
+/// It is read through the C library's clock_gettime(2), which a test may replace to have the clock step.
 pub fn realtime_ns() -> u64 {
-    nanoseconds(clock_gettime(ClockId::Realtime))
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_1970.map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// The length of the kernel's timer tick, ns: the resolution of the times in milliseconds that it reports of a connection.

@@ -4,6 +4,7 @@ mod cpu_times;
 mod machine;
 mod names;
 mod proc_file;
+mod sockets;
 mod sysctl;
 mod udp_mib;
 
@@ -13,5 +14,6 @@ pub use machine::{
     load_average, memory_bytes, memory_peak_bytes, time_namespace,
 };
 pub use names::name_of;
+pub use sockets::{local_port_count, time_wait_sockets};
 pub use sysctl::sysctl;
 pub use udp_mib::{UdpMib, tcp_checksum_errors, udp_counters};

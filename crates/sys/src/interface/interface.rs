@@ -31,6 +31,15 @@ pub struct Interface {
 }
 
 impl Interface {
+    /// The names of the interfaces of this network namespace, in the order in which the kernel lists them.
+    #[must_use]
+    pub fn names() -> Vec<String> {
+        LinkMessage::all()
+            .into_iter()
+            .map(|link| link.name)
+            .collect()
+    }
+
     /// The interface called `name`, in the network namespace of the calling thread.
     pub fn by_name(name: &str) -> Option<Self> {
         let link = LinkMessage::by_name(name)?;
@@ -52,6 +61,22 @@ impl Interface {
             offloads: offloads(name).unwrap_or_default(),
         })
     }
+}
+
+/// The index of the interface of a name, or of an index as text; `None` where there is none.
+pub fn interface_index(name: &str) -> Option<u32> {
+    let named = LinkMessage::by_name(name).filter(|_| !name.is_empty());
+    let link =
+        named.or_else(|| LinkMessage::by_index(name.parse().ok().filter(|nth| *nth > 0)?))?;
+    Some(link.index)
+}
+
+/// The names of the interfaces in the network namespace of the calling thread.
+pub fn interface_names() -> Vec<String> {
+    LinkMessage::all()
+        .into_iter()
+        .map(|link| link.name)
+        .collect()
 }
 
 /// The packets that the queueing disciplines of interface `index` have dropped before sending.

@@ -1,6 +1,6 @@
 //! Routes to addresses.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::link::{LinkMessage, request};
 use crate::netlink::{attributes, family, ip_address, push_attribute};
@@ -25,6 +25,20 @@ pub fn route_to(destination: IpAddr) -> Option<Route> {
 /// The route to `destination` of packets from the address `source` of this machine, for which there may be rules of their own; `None` when
 /// there is none.
 pub fn route_from(source: Option<IpAddr>, destination: IpAddr) -> Option<Route> {
+    route(source, destination, None)
+}
+
+/// The route to the address of a socket, which for a link-local one of IPv6 is that of its interface; `None` when there is none.
+pub fn route_to_socket(destination: SocketAddr) -> Option<Route> {
+    let interface = match destination {
+        SocketAddr::V6(address) if address.scope_id() != 0 => Some(address.scope_id()),
+        _ => None,
+    };
+    route(None, destination.ip(), interface)
+}
+
+/// The route to `destination`, from `source` and by the interface of an index where these are given.
+fn route(source: Option<IpAddr>, destination: IpAddr, interface: Option<u32>) -> Option<Route> {
     let octets = |address: IpAddr| match address {
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets().to_vec(),
@@ -46,6 +60,9 @@ pub fn route_from(source: Option<IpAddr>, destination: IpAddr) -> Option<Route> 
             push_attribute(&mut body, attribute, &address);
         }
     }
+    if let Some(index) = interface {
+        push_attribute(&mut body, libc::RTA_OIF, &index.to_ne_bytes());
+    }
     body.splice(..0, header);
     let replies = request(libc::RTM_GETROUTE, 0, &body).ok()?;
     let attributes = attributes(replies.first()?.get(header.len()..)?);
@@ -66,7 +83,19 @@ pub fn route_from(source: Option<IpAddr>, destination: IpAddr) -> Option<Route> 
 mod tests {
     use super::super::interface::Interface;
     use super::*;
-    use std::net::Ipv4Addr;
+    use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV6};
+
+    #[test]
+    fn a_link_local_address_is_reached_by_its_interface() {
+        let lo = Interface::by_name("lo").unwrap().index;
+        let here = SocketAddrV6::new(Ipv6Addr::LOCALHOST, 9, 0, lo);
+        // A machine without IPv6 has no route there.
+        if let Some(route) = route_to_socket(here.into()) {
+            assert_eq!(route.index, lo);
+        }
+        let v4 = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
+        assert_eq!(route_to_socket(v4).unwrap().index, lo);
+    }
 
     #[test]
     fn this_machine_reaches_itself_by_loopback() {

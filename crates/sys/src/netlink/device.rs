@@ -33,7 +33,7 @@ pub struct DeviceCounters {
     pub collisions: u64,
     /// Frames received with a length that is not allowed.
     pub rx_length_errors: u64,
-    /// Frames received with a wrong check sequence.
+    /// Frames received with CRC (FCS) errors.
     pub rx_crc_errors: u64,
     /// Frames received that are not whole bytes: `aAlignmentErrors`, IEEE 802.3 section 30.3.1.1.7.
     pub rx_frame_errors: u64,

@@ -10,9 +10,9 @@ use socket2::{Domain, Socket, Type};
 use super::address::bind_to_device;
 use crate::raw;
 
-/// The maximum number of frames in the ring.
+/// Maximum number of frames in the ring.
 const MAX_SLOTS: usize = 1024;
-/// The maximum size of the ring, bytes: large slots are fewer.
+/// Maximum size of the ring, bytes: large slots are fewer.
 const MAX_BYTES: usize = 4 << 20;
 /// Offsets in a `struct tpacket2_hdr`, include/uapi/linux/if_packet.h.
 mod header {

@@ -48,12 +48,16 @@ impl SockaddrBuffer {
     }
 }
 
-/// The destination in an `IP_PKTINFO` or `IPV6_PKTINFO` message.
-pub(crate) fn packet_destination(level: c_int, kind: c_int, data: &[u8]) -> Option<IpAddr> {
+/// The destination in an `IP_PKTINFO` or `IPV6_PKTINFO` message, and the index of the interface by which the packet came.
+pub(crate) fn packet_destination(level: c_int, kind: c_int, data: &[u8]) -> Option<(IpAddr, u32)> {
     match (level, kind) {
         // `ipi_addr`, the destination in the header, follows the index and the local address.
-        (libc::IPPROTO_IP, libc::IP_PKTINFO) => Some(IpAddr::from(field::<4>(data, 8)?)),
-        (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => Some(IpAddr::from(field::<16>(data, 0)?)),
+        (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+            Some((IpAddr::from(field::<4>(data, 8)?), u32_at(data, 0)?))
+        }
+        (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
+            Some((IpAddr::from(field::<16>(data, 0)?), u32_at(data, 16)?))
+        }
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use socket2::SockRef;
 
 use crate::raw;
 
-/// The maximum payload of one send over IPv4: 65 535 less the headers of IP and UDP.
+/// Maximum payload of one send over IPv4: 65 535 less the headers of IP and UDP.
 const MAX_PAYLOAD: usize = 65_507;
 
 /// A sender of runs of equal datagrams, each run in one call.

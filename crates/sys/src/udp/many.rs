@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use crate::raw::{self, number};
 
-/// The maximum number of datagrams in one call (`UIO_MAXIOV`).
+/// Maximum number of datagrams in one call (`UIO_MAXIOV`).
 pub const MAX_DATAGRAMS: usize = 1024;
 
 /// A sender of several datagrams in each call, with the memory that the call needs.

@@ -22,9 +22,9 @@ pub use many::{MAX_DATAGRAMS, ManySender};
 pub use meminfo::{MemInfo, meminfo};
 pub use options::{
     enable_drop_counter, enable_receive_timestamps, enable_receive_tos, path_mtu, pending_error,
-    set_dont_fragment, set_receive_timeout,
+    set_dont_fragment, set_mtu_probing, set_receive_timeout,
 };
-pub use packet_info::{enable_packet_info, receive_with_destination};
+pub use packet_info::{PacketDestination, enable_packet_info, receive_with_destination, send_from};
 
 #[cfg(test)]
 mod testing {

@@ -75,6 +75,23 @@ pub fn set_dont_fragment(socket: impl AsFd, on: bool) -> io::Result<()> {
     )
 }
 
+/// Sends with DF up to the MTU of the device, whatever the kernel knows of the path (`IP_PMTUDISC_PROBE`): for packets that find the
+/// path MTU out. The kernel goes on learning from what routers report.
+///
+/// On an IPv6 socket the setting covers the IPv4 it may use as well. Source: ip(7), `IP_MTU_DISCOVER`.
+///
+/// # Errors
+/// Any error of setsockopt(2).
+pub fn set_mtu_probing(socket: impl AsFd) -> io::Result<()> {
+    let probe = libc::IP_PMTUDISC_PROBE;
+    let v4 = raw::set_int(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, probe);
+    if !raw::is_v6(&socket) {
+        return v4;
+    }
+    // The values mean the same in both families; a socket restricted to IPv6 may refuse the first.
+    raw::set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, probe)
+}
+
 /// The path MTU the kernel assumes for a connected socket, in bytes with the IP header.
 pub fn path_mtu(socket: impl AsFd) -> Option<u32> {
     let (level, name) = match raw::is_v6(&socket) {
@@ -104,6 +121,8 @@ mod tests {
         assert!(path_mtu(&sender).is_some_and(|mtu| mtu >= 1280));
         assert_eq!(path_mtu(&receiver), None);
         set_dont_fragment(&sender, true)?;
+        set_mtu_probing(&sender)?;
+        set_mtu_probing(UdpSocket::bind("[::]:0")?)?;
         set_dont_fragment(UdpSocket::bind("[::]:0")?, false)
     }
 

@@ -142,7 +142,7 @@ fn reorder_setup(reorder: &ReorderFile, at: &Location) -> Result<ReorderSetup> {
         .map_or(Duration::from_millis(10), |time| time.0);
     Ok(ReorderSetup {
         probability: reorder.share.0,
-        extent: reorder.places.unwrap_or(3),
+        extent: reorder.extent.unwrap_or(3),
         max_hold: check_time(max_hold, &at.key("patience"))?,
     })
 }

@@ -6,7 +6,7 @@ use super::{put, word};
 pub const BURST_BYTES: usize = 92;
 const TYPE: u32 = 3;
 const MICROS: u32 = 1_000_000;
-/// The maximum length of a burst, bytes.
+/// Maximum length of a burst, bytes.
 const MAX_BURST_BYTES: u32 = 1 << 30;
 
 /// Writes the header of burst number `id` into its block: the start of the test and the present, each in seconds and

@@ -55,7 +55,7 @@ const EXTENDED_21: usize = 60;
 const START: usize = 20;
 /// In datagrams of 2.1, room for isochronous payload and start times follows, bytes.
 const UDP_ROOM: usize = 84;
-/// The maximum length of a key, bytes.
+/// Maximum length of a key, bytes.
 pub const MAX_KEY_BYTES: usize = 128;
 /// The field with the length of a key, bytes.
 const KEY_LENGTH_BYTES: usize = 2;

@@ -24,7 +24,7 @@ pub use report::{ServerReport, TransitReport};
 
 /// The port of iperf 2, TCP and UDP.
 pub const PORT: u16 = 5001;
-/// The maximum length of a test header with all its parts, the key included, bytes.
+/// Maximum length of a test header with all its parts, the key included, bytes.
 pub const MAX_HEADER_BYTES: usize = 512;
 
 /// Fills `room` with the payload of iperf 2: the repeated digits.

@@ -18,13 +18,13 @@ pub use parameters::{Parameters, TransportProtocol};
 pub use results::{Results, StreamResult};
 pub use state::ControlState;
 
-/// The maximum length of a parameter block that a server reads, bytes: iperf3 itself takes 8 KiB.
+/// Maximum length of a parameter block that a server reads, bytes: iperf3 itself takes 8 KiB.
 pub const MAX_PARAMETERS_BYTES: usize = 16 << 10;
-/// The maximum length of a results block that a server reads, bytes: 256 streams take 64 KiB.
+/// Maximum length of a results block that a server reads, bytes: 256 streams take 64 KiB.
 pub const MAX_RESULTS_BYTES: usize = 256 << 10;
-/// The maximum length of a results block that a client reads, bytes: it may carry all the server has printed.
+/// Maximum length of a results block that a client reads, bytes: it may carry all the server has printed.
 pub const MAX_SERVER_RESULTS_BYTES: usize = 64 << 20;
-/// The maximum number of streams in one direction, as in iperf3.
+/// Maximum number of streams in one direction, as in iperf3.
 pub const MAX_STREAMS: u32 = 128;
 
 /// The number that both ends give to the stream that was opened as number `nth`, counted from 0: 1, 3, 4, 5, …

@@ -6,23 +6,23 @@ use super::lenient::{count, is_on, text};
 use caudal_core::text::ExternalText;
 use serde_json::{Map, Value, json};
 
-/// The maximum duration of a test, s.
+/// Maximum duration of a test, s.
 pub const MAX_TIME_S: u64 = 86_400;
-/// The maximum duration of the warm-up, s.
+/// Maximum duration of the warm-up, s.
 pub const MAX_OMIT_S: u64 = 600;
-/// The maximum block size of a TCP test, bytes.
+/// Largest block size of a TCP test, bytes.
 pub const MAX_BLOCK: u64 = 1 << 20;
-/// The minimum datagram size, bytes.
+/// Smallest datagram size, bytes.
 pub const MIN_DATAGRAM: u64 = 16;
-/// The maximum datagram size, bytes.
+/// Largest datagram size, bytes.
 pub const MAX_DATAGRAM: u64 = 65_507;
-/// The maximum socket buffer, bytes.
+/// Maximum socket buffer, bytes.
 pub const MAX_WINDOW: u64 = 512 << 20;
-/// The maximum of the maximum segment size (9216 before 3.21), bytes.
+/// Maximum of the maximum segment size (9216 before 3.21), bytes.
 pub const MAX_MSS: u64 = 32_767;
-/// The maximum number of packets in a burst.
+/// Maximum number of packets in a burst.
 pub const MAX_BURST: u64 = 1000;
-/// The maximum IPv6 flow label.
+/// Maximum IPv6 flow label.
 pub const MAX_FLOW_LABEL: u64 = 0xf_ffff;
 /// The default block size of a TCP test, bytes.
 pub const TCP_BLOCK: u32 = 128 << 10;

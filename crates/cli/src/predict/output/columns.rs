@@ -4,7 +4,7 @@ use crate::predict::evaluation::SweepPoint;
 use crate::predict::question::Question;
 use caudal_core::prediction::Prediction;
 
-/// The maximum number of such predictions.
+/// Maximum number of such predictions.
 const MAX_COLUMNS: usize = 8;
 
 /// The names of the predictions with a column: those the question lists that some point has.

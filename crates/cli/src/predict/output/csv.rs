@@ -3,27 +3,90 @@
 use super::json::{key, number};
 use crate::predict::evaluation::{EvaluatedPredictions, Evaluation};
 use caudal_core::prediction::{Method, Prediction};
+use caudal_views::column::{self, Column};
 
-/// The columns of the comma-separated values.
-pub const COLUMNS: [&str; 13] = [
-    "parameter",
-    "at",
-    "name",
-    "value",
-    "unit",
-    "method",
-    "binding",
-    "tolerance_below",
-    "tolerance_above",
-    "title",
-    "detail",
-    "assumes",
-    "source",
-];
+/// A row of the table: a prediction, with the value of the parameter that was swept.
+#[derive(Debug)]
+pub struct PredictionRow<'a> {
+    /// The parameter's key; empty without a sweep, as is its value.
+    parameter: &'a str,
+    at: &'a str,
+    prediction: &'a Prediction,
+}
+
+impl PredictionRow<'_> {
+    /// The columns, in their order.
+    pub const COLUMNS: [Column<Self>; 13] = [
+        Column::new(
+            "parameter",
+            "",
+            "the parameter that was swept, by its key in JSON; empty without a sweep",
+            |row| row.parameter.to_owned(),
+        ),
+        Column::new(
+            "at",
+            "that of the parameter",
+            "its value; empty without a sweep",
+            |row| row.at.to_owned(),
+        ),
+        Column::new("name", "", "the quantity that was predicted", |row| {
+            row.prediction.name.clone()
+        }),
+        Column::new("value", "that of `unit`", "the predicted value", |row| {
+            row.prediction.value.to_string()
+        }),
+        Column::new("unit", "", "of the value", |row| {
+            row.prediction.unit.name().to_owned()
+        }),
+        Column::new("method", "", "`formula` or `simulation`", |row| {
+            match row.prediction.method {
+                Method::Formula => "formula",
+                Method::Simulation => "simulation",
+            }
+            .to_owned()
+        }),
+        Column::new(
+            "binding",
+            "",
+            "the term that determines the value, where it is the minimum of several",
+            |row| row.prediction.binding.clone().unwrap_or_default(),
+        ),
+        Column::new(
+            "tolerance_below",
+            "share",
+            "how far below the value an observation may lie; one further off contradicts an assumption",
+            |row| row.prediction.tolerance.below.to_string(),
+        ),
+        Column::new(
+            "tolerance_above",
+            "share",
+            "how far above the value, likewise",
+            |row| row.prediction.tolerance.above.to_string(),
+        ),
+        Column::new("title", "", "the name for people", |row| {
+            row.prediction.title.clone()
+        }),
+        Column::new(
+            "detail",
+            "",
+            "the intermediate result that explains the value",
+            |row| row.prediction.detail.clone(),
+        ),
+        Column::new(
+            "assumes",
+            "",
+            "the assumptions under which the value holds",
+            |row| row.prediction.assumes.clone(),
+        ),
+        Column::new("source", "", "the source of the formula", |row| {
+            row.prediction.source.clone()
+        }),
+    ];
+}
 
 /// The header and a row for each prediction.
 pub(super) fn csv(evaluation: &Evaluation) -> Vec<String> {
-    let mut lines = vec![COLUMNS.join(",")];
+    let mut lines = vec![column::header(&PredictionRow::COLUMNS)];
     match &evaluation.predictions {
         EvaluatedPredictions::Single(predictions) => {
             lines.extend(predictions.iter().map(|one| csv_row("", "", one)));
@@ -45,39 +108,18 @@ pub(super) fn csv(evaluation: &Evaluation) -> Vec<String> {
 
 /// The header and a row for each of these predictions, which belong to no sweep.
 pub(in crate::predict) fn prediction_rows(predictions: &[&Prediction]) -> Vec<String> {
-    let mut lines = vec![COLUMNS.join(",")];
+    let mut lines = vec![column::header(&PredictionRow::COLUMNS)];
     lines.extend(predictions.iter().map(|one| csv_row("", "", one)));
     lines
 }
 
 fn csv_row(parameter: &str, at: &str, prediction: &Prediction) -> String {
-    let quoted = |text: &str| {
-        if text.contains([',', '"', '\n']) {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        } else {
-            text.to_owned()
-        }
+    let row = PredictionRow {
+        parameter,
+        at,
+        prediction,
     };
-    let method = match prediction.method {
-        Method::Formula => "formula",
-        Method::Simulation => "simulation",
-    };
-    [
-        parameter.to_owned(),
-        at.to_owned(),
-        quoted(&prediction.name),
-        prediction.value.to_string(),
-        prediction.unit.name().to_owned(),
-        method.to_owned(),
-        prediction.binding.clone().unwrap_or_default(),
-        prediction.tolerance.below.to_string(),
-        prediction.tolerance.above.to_string(),
-        quoted(&prediction.title),
-        quoted(&prediction.detail),
-        quoted(&prediction.assumes),
-        quoted(&prediction.source),
-    ]
-    .join(",")
+    column::row(&PredictionRow::COLUMNS, &row)
 }
 
 #[cfg(test)]

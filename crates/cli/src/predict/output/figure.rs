@@ -10,7 +10,7 @@ use caudal_core::prediction::Prediction;
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer, Scale};
 
-/// The ratio of the largest to the smallest value from which the predictions have a logarithmic axis.
+/// Minimum ratio of the largest to the smallest value for a logarithmic axis.
 const MIN_LOG_RATIO: f64 = 30.0;
 /// The same for the values of the parameter, which may double from point to point.
 const MIN_LOG_RATIO_OF_PARAMETER: f64 = 100.0;
@@ -109,7 +109,7 @@ fn x_axis(parameter: &Parameter, points: &[SweepPoint]) -> Axis {
 
 fn y_axis(unit: Unit, values: impl Iterator<Item = f64>) -> Axis {
     let (min, max) = range(values.filter(|value| value.is_finite()));
-    // On a linear axis values of several decades cannot be told apart.
+    // On a linear axis values of several decades cannot be distinguished.
     let scale = if min > 0.0 && max / min > MIN_LOG_RATIO {
         Scale::Log
     } else {

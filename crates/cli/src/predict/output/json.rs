@@ -21,7 +21,7 @@ pub(super) fn json(question: &dyn Question, evaluation: &Evaluation) -> Value {
         "tool": caudal_engine::this_tool(None),
         "command": command_line(),
         "question": question.name(),
-        "words": question.subject(),
+        "subject": question.subject(),
         "given": given,
     });
     let (name, predictions) = match &evaluation.predictions {

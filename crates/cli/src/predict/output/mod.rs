@@ -9,7 +9,7 @@ mod table;
 mod text;
 mod write;
 
-pub use csv::COLUMNS;
+pub use csv::PredictionRow;
 pub(super) use csv::prediction_rows;
 pub(super) use json::SCHEMA;
 pub(super) use table::table;

@@ -1,10 +1,10 @@
 //! The table of a sweep, a row for each value of the parameter.
 
 use super::columns::prediction_named;
-use crate::output::text::WIDTH;
-use crate::output::text::wrap;
 use crate::predict::evaluation::SweepPoint;
 use crate::predict::parameter::Parameter;
+use caudal_views::text::WIDTH;
+use caudal_views::text::wrap;
 
 /// The lines of the table; columns that do not fit in 80 characters follow in a table of their own.
 pub(super) fn sweep_table(

@@ -1,8 +1,8 @@
 //! A table of predictions, a row for each name.
 
-use crate::output::text::WIDTH;
-use crate::output::text::wrap;
 use caudal_core::prediction::{Method, Prediction};
+use caudal_views::text::WIDTH;
+use caudal_views::text::wrap;
 
 /// The lines of a table with a row for each name: the value by formula, the simulated value where some row has one, and
 /// the detail.

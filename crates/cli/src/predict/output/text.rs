@@ -3,7 +3,7 @@
 use super::columns::column_names;
 use super::sweep_table::sweep_table;
 use super::table::table;
-use crate::output::text::fold;
+use crate::output::fold;
 use crate::predict::evaluation::{EvaluatedPredictions, Evaluation};
 use crate::predict::question::Question;
 use caudal_core::prediction::Prediction;

@@ -9,11 +9,11 @@ use caudal_simulate::tcp::TcpSettings;
 use caudal_topology::{HostFile, Topology, TopologyFile};
 use std::time::Duration;
 
-/// The maximum number of flows that are simulated beside a formula.
+/// Maximum number of flows that are simulated beside a formula.
 pub(super) const MAX_SIMULATED_FLOWS: usize = 16;
-/// The maximum amount that such a simulation transfers, in bits, which takes well below a second of CPU time.
+/// Maximum amount that such a simulation transfers, in bits, which takes well below a second of CPU time.
 const MAX_BITS: f64 = 4e8;
-/// The maximum virtual time of such a simulation, in seconds.
+/// Maximum virtual time of such a simulation, in seconds.
 const MAX_SECONDS: f64 = 20.0;
 
 /// The virtual time for which flows over a link of that rate are simulated.

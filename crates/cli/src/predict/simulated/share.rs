@@ -15,7 +15,7 @@ use std::ops::Range;
 const RECEIVER: &str = "receiver";
 /// The length of every queue, in full frames.
 const QUEUE_FRAMES: u64 = 100;
-/// The maximum ratio of the offered UDP to the line rate: each lost datagram costs CPU time.
+/// Maximum ratio of the offered UDP to the line rate: each lost datagram costs CPU time.
 const MAX_OVERLOAD: f64 = 4.0;
 
 /// The goodput and the loss of flows through a switch; empty where that cannot be simulated.

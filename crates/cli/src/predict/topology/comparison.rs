@@ -12,9 +12,9 @@ use std::time::Duration;
 
 /// The names of the predictions that are compared.
 const COMPARED: [&str; 4] = ["goodput", "rtt", "rtt_full", "loss"];
-/// The random losses from which their fraction is compared with the formula.
+/// Minimum random losses for their fraction to be compared with the formula.
 const MIN_RANDOM_LOSSES: u64 = 30;
-/// The round trips from which slow start hardly changes the mean goodput.
+/// Minimum round trips for slow start to hardly change the mean goodput.
 const MIN_ROUND_TRIPS: f64 = 500.0;
 /// The bytes of a full frame without preamble and gap.
 const FULL_FRAME: u64 = 1538;

@@ -21,7 +21,7 @@ pub(super) fn json(report: &TopologyReport<'_>) -> Value {
         "tool": caudal_engine::this_tool(None),
         "command": command_line(),
         "question": "topology",
-        "words": format!("Goodput of flows over {}", report.args.what.what),
+        "subject": format!("Goodput of flows over {}", report.args.what.what),
         "given": { "time_s": report.args.time.as_secs_f64(), "seed": report.runs.first.seed, "seeds": report.args.seeds },
         "topology": {
             "flows": flows,

@@ -1,7 +1,7 @@
 //! The predictions for a topology as text.
 
 use super::report::{PredictedFlow, TopologyReport};
-use crate::output::text::fold;
+use crate::output::fold;
 use crate::predict::output;
 use caudal_core::prediction::{Method, Prediction};
 use caudal_core::quantity::{Unit, rate, time};

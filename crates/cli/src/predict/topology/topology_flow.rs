@@ -14,7 +14,7 @@ use caudal_simulate::tcp::{CongestionControl, TcpSettings};
 use caudal_topology::{NodeRole, Topology};
 use std::time::Duration;
 
-/// The maximum number of flows.
+/// Maximum number of flows.
 const MAX_FLOWS: usize = 100;
 
 /// A flow to predict and to simulate.

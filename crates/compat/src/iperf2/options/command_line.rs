@@ -54,7 +54,7 @@ impl Options {
     }
 }
 
-/// The text of an error, as the older getopt_long of iperf 2 prints it.
+/// The text of an error, as the older `getopt_long` of iperf 2 prints it.
 fn error_text(error: OptionError) -> String {
     match error {
         OptionError::UnknownName(name) => format!("unrecognized option `--{name}'"),

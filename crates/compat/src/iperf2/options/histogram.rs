@@ -2,10 +2,10 @@
 
 use super::values::invalid;
 use crate::option_table::OptionArgument;
-use caudal_engine::peer::iperf2::HistogramBins;
+use caudal_foreign::iperf2::HistogramBins;
 use std::time::Duration;
 
-/// The maximum number of bins: those of the default.
+/// Maximum number of bins: those of the default.
 const MAX_BINS: u32 = 10_000;
 
 /// The histograms of one-way times that are shown.

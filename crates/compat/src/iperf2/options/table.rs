@@ -13,7 +13,7 @@ use caudal_wire::iperf2::{MAX_KEY_BYTES, TestMode};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The minimum length of a key, bytes: that of iperf 2.
+/// Minimum length of a key, bytes: that of iperf 2.
 const MIN_KEY_BYTES: usize = 4;
 
 /// An option of iperf 2.

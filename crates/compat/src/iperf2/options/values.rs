@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The maximum number of ports in a range.
+/// Maximum number of ports in a range.
 const MAX_PORTS: u16 = 1024;
 
 /// The error for an argument that is not `expected`.

@@ -107,20 +107,26 @@ fn enhanced_settings(options: &Options, socket: &ConnectingSocket) -> String {
     if let Some(per_period) = options.bounceback {
         let request = options.bounceback_request.or(options.length).unwrap_or(100);
         let reply = options.bounceback_reply.unwrap_or(request);
-        let _ = writeln!(
-            text,
-            "Bounceback test (req/reply size = {request} Byte/{reply} Byte) (server hold req={} usecs{})",
-            options.bounceback_hold.as_micros(),
-            if options.bounceback_no_quick_ack {
-                ""
-            } else {
-                " & tcp_quickack"
-            }
-        );
+        let quick_ack = match options.bounceback_no_quick_ack {
+            true => "",
+            false => " & tcp_quickack",
+        };
+        let hold = options.bounceback_hold.as_micros();
         let period = options.bounceback_period.as_secs_f64();
+        let size = bytes(f64::from(request), UnitFormat::AdaptiveBytes);
+        // Replies of another length are of 2.2.
+        let sizes = match request == reply {
+            true => format!("size={size}"),
+            false => format!("req/reply size = {request} Byte/{reply} Byte"),
+        };
+        let _ = writeln!(text, "Write buffer size: {size}");
         let _ = writeln!(
             text,
-            "Bursting request {per_period} times every {period:.2} second(s)"
+            "Bursting: {size} writes {per_period} times every {period:.2} second(s)"
+        );
+        let _ = writeln!(
+            text,
+            "Bounce-back test ({sizes}) (server hold req={hold} usecs{quick_ack})"
         );
     } else if socket.transport == Transport::Tcp {
         let _ = writeln!(text, "Write buffer size: {} Byte", socket.length);

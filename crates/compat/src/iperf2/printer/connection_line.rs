@@ -15,10 +15,10 @@ pub(super) fn connection_line(
     opened_at: Option<&LocalTime>,
 ) -> String {
     let star = if flow.connects_back { '*' } else { ' ' };
-    let mut line = if flow.number < 10 {
-        format!("[ {star}{}]", flow.number)
-    } else {
-        format!("[{star}{}]", flow.number)
+    let mut line = match &options.permit_key {
+        Some(_) => flow.id(options),
+        None if flow.number < 10 => format!("[ {star}{}]", flow.number),
+        None => format!("[{star}{}]", flow.number),
     };
     let device = device.map_or_else(String::new, |name| format!("%{name}"));
     let _ = write!(
@@ -68,10 +68,14 @@ fn mode_notes(options: &Options, flow: &ShownFlow) -> String {
         let quick_ack = if test.quick_ack { " w/quickack" } else { "" };
         let (request, reply) = (test.request_bytes, test.reply_bytes);
         let hold = test.hold.as_micros();
-        let _ = write!(
-            notes,
-            " (bb{quick_ack} req/reply/hold={request}/{reply}/{hold})"
-        );
+        // Replies of another length are of 2.2.
+        let _ = match request == reply {
+            true => write!(notes, " (bb{quick_ack} len/hold={request}/{hold})"),
+            false => write!(
+                notes,
+                " (bb{quick_ack} req/reply/hold={request}/{reply}/{hold})"
+            ),
+        };
     }
     if flow.trip_times {
         notes.push_str(" (trip-times)");

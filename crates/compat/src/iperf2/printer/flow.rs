@@ -4,7 +4,7 @@ use crate::iperf2::options::Options;
 use caudal_core::event::DataConnection;
 use caudal_core::plan::Transport;
 use caudal_core::sample::Role;
-use caudal_engine::peer::iperf2::{BouncebackTest, Iperf2Session};
+use caudal_foreign::iperf2::{BouncebackTest, Iperf2Session};
 use caudal_wire::iperf2::TestMode;
 use std::net::SocketAddr;
 
@@ -116,9 +116,17 @@ impl ShownFlow {
     }
 
     /// Its number as the first column shows it.
-    pub(super) fn id(&self) -> String {
+    pub(super) fn id(&self, options: &Options) -> String {
         let star = if self.is_starred { "*" } else { "" };
-        format!("[{:>3}]", format!("{star}{}", self.number))
+        shown_id(options, star, self.number)
+    }
+}
+
+/// The number of a connection as the first column shows it, behind the key where tests need one.
+pub(super) fn shown_id(options: &Options, star: &str, number: u32) -> String {
+    match &options.permit_key {
+        Some(key) => format!("[{star}{key}({number})]"),
+        None => format!("[{:>3}]", format!("{star}{number}")),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::counts::SpanCounts;
 use super::flow::ShownFlow;
 use crate::iperf2::options::{BinUnit, HistogramOptions};
-use caudal_engine::peer::iperf2::HistogramCounts;
+use caudal_foreign::iperf2::HistogramCounts;
 use std::fmt::Write;
 
 /// The part of the times within three standard deviations of a normal distribution, percent.

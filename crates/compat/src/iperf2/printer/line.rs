@@ -14,7 +14,7 @@ pub(super) fn write_line(
     flow: &ShownFlow,
     counts: &SpanCounts,
 ) {
-    let columns = span_columns(options, &flow.id(), counts);
+    let columns = span_columns(options, &flow.id(options), counts);
     // One-way times are shown where there are any: a server reports them, or does not.
     let is_enhanced = match counts.received {
         Some(received) if options.host.is_some() && !flow.is_starred => received.transit.count > 0,

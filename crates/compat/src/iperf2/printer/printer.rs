@@ -4,7 +4,7 @@ use super::banner::{client_banner, server_banner};
 use super::connection_line::connection_line;
 use super::counts::{FlowReading, SpanCounts};
 use super::csv::{CsvSubject, csv_line};
-use super::flow::ShownFlow;
+use super::flow::{ShownFlow, shown_id};
 use super::group_sums::GroupSums;
 use super::header::HeadedText;
 use super::histogram::{histogram_between, histogram_line};
@@ -18,7 +18,7 @@ use caudal_core::event::{
 };
 use caudal_core::plan::Transport;
 use caudal_core::sample::{Role, Sample};
-use caudal_engine::peer::iperf2::{HistogramCounts, Iperf2Session};
+use caudal_foreign::iperf2::{HistogramCounts, Iperf2Session};
 use caudal_sys::clock::LocalTime;
 use caudal_wire::iperf2::TestMode;
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ enum Span {
     WholeTest,
 }
 
-/// The minimum part of an interval that the last one is shown for.
+/// Minimum part of an interval that the last one is shown for.
 const MIN_LAST_INTERVAL: f64 = 0.25;
 
 /// Prints events as iperf 2 does.
@@ -391,10 +391,16 @@ impl Iperf2Printer {
     fn write_totals(&mut self, flow: &ShownFlow, counts: &SpanCounts) {
         let number = flow.number;
         if let Some(received) = counts.received {
-            write_out_of_order(&mut self.text, &flow.id(), counts, received.out_of_order);
+            write_out_of_order(
+                &mut self.text,
+                &flow.id(&self.options),
+                counts,
+                received.out_of_order,
+            );
         }
         if flow.is_udp() && flow.role == Role::Sender {
-            let line = format!("[{number:>3}] Sent {} datagrams", counts.datagrams);
+            let id = shown_id(&self.options, "", number);
+            let line = format!("{id} Sent {} datagrams", counts.datagrams);
             self.text.line(&line);
         }
         if self.options.print_mss
@@ -403,7 +409,8 @@ impl Iperf2Printer {
             && let Some(mss) = self.mss.remove(&number)
         {
             let (mtu, kind) = mtu_from_mss(mss);
-            let line = format!("[{number:>3}] MSS size {mss} bytes (MTU {mtu} bytes, {kind})");
+            let id = shown_id(&self.options, "", number);
+            let line = format!("{id} MSS size {mss} bytes (MTU {mtu} bytes, {kind})");
             self.text.line(&line);
         }
     }
@@ -439,7 +446,12 @@ impl Iperf2Printer {
         }
         write_line(&mut self.text, &self.options, &flow, &counts);
         if let Some(received) = counts.received {
-            write_out_of_order(&mut self.text, &flow.id(), &counts, received.out_of_order);
+            write_out_of_order(
+                &mut self.text,
+                &flow.id(&self.options),
+                &counts,
+                received.out_of_order,
+            );
         }
     }
 

@@ -28,6 +28,8 @@ pub(super) struct SettingsDraft {
     pub(super) has_bytes: bool,
     /// `true` when an amount in blocks was given.
     pub(super) has_blocks: bool,
+    /// `true` when a time to wait for data was given.
+    pub(super) has_receive_timeout: bool,
     /// `true` when help was asked for.
     pub(super) help: bool,
     /// `true` when the version was asked for.
@@ -118,6 +120,9 @@ impl SettingsDraft {
         }
         if parameters.reverse && parameters.bidirectional {
             return Err("cannot be both reverse and bidirectional".to_owned());
+        }
+        if self.has_receive_timeout && !parameters.reverse && !parameters.bidirectional {
+            return Err("client receive timeout is valid only in receiving mode".to_owned());
         }
         self.test.length = self.length()?;
         self.check_file()?;

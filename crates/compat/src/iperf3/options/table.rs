@@ -3,8 +3,8 @@
 use super::draft::SettingsDraft;
 use super::group::OptionGroup::{self, Client, Common, Server};
 use super::values::{
-    dscp, local_address, milliseconds, narrow, port, processors, rate_and, seconds,
-    seconds_rounded_up, server_host, suffixed, timeout, whole,
+    check_keepalive, dscp, local_address, milliseconds, narrow, port, processors, rate_and,
+    seconds, seconds_rounded_up, server_host, suffixed, timeout, whole,
 };
 use crate::iperf3::login::LoginPadding;
 use crate::option_table::OptionEffect::{Argument, Flag, Ignored, Optional, Unsupported};
@@ -143,6 +143,7 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
             100..=86_400_000,
             "receive timeout value is incorrect or not in range (100 to 86400000 ms)",
         )?;
+        draft.has_receive_timeout = true;
         Ok(())
     }),
     argument(Common, None, &["snd-timeout"], |draft, argument| {
@@ -154,7 +155,13 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         draft.test.send_timeout = Some(time).filter(|time| !time.is_zero());
         Ok(())
     }),
-    option(Common, None, &["cntl-ka"], Ignored(ArgumentKind::Optional)),
+    option(
+        Common,
+        None,
+        &["cntl-ka"],
+        // The control connection is kept alive in any case.
+        Optional(|_, argument| argument.map_or(Ok(()), check_keepalive)),
+    ),
     flag(Client, Some('m'), &["mptcp"], |draft| {
         draft.test.parameters.mptcp = true;
     }),

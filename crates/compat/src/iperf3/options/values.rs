@@ -75,6 +75,29 @@ pub(super) fn timeout(
     Ok(Duration::from_millis(milliseconds))
 }
 
+/// Checks the times of a keepalive, IDLE/INTERVAL/COUNT: the retries end before the next probe is due.
+pub(super) fn check_keepalive(argument: &OptionArgument<'_>) -> Result<(), String> {
+    let mut numbers = [0_u64; 3];
+    for (number, text) in numbers.iter_mut().zip(argument.text.splitn(3, '/')) {
+        if !text.is_empty() {
+            *number = text.parse().map_err(|_| {
+                format!(
+                    "{} {:?} is no IDLE/INTERVAL/COUNT",
+                    argument.written, argument.text
+                )
+            })?;
+        }
+    }
+    let [idle, interval, count] = numbers;
+    if idle > 0 && idle <= interval.saturating_mul(count) {
+        return Err(
+            "control connection Keepalive period should be larger than the full retry period (interval * count)"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
 /// A port.
 pub(super) fn port(argument: &OptionArgument<'_>) -> Result<u16, String> {
     let OptionArgument { written, text, .. } = argument;

@@ -3,37 +3,43 @@
 use super::answer::read_answer;
 use super::control::{ControlChannel, STEP_TIMEOUT};
 use super::greeting::{GreetedServer, exchange_hosts};
-use crate::error::RunError;
-use crate::host::describe_host;
-use crate::interrupt::UserInterrupt;
-use crate::socket::connect;
-use crate::target::LocalBinding;
 use caudal_core::echo::ClockOffset;
 use caudal_core::host::Host;
 use caudal_core::plan::{Plan, check_accepted};
+use caudal_core::tcp_proxy::{ControlConnection, TcpProxy};
 use caudal_core::text::ExternalText;
+use caudal_flow::socket::connect_announcing;
+use caudal_flow::{LocalBinding, RunError, UserInterrupt};
+use caudal_host::describe_host;
 use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
+use caudal_sys::tcp::tcp_info;
 use caudal_wire::access_token::AccessToken;
 use caudal_wire::frame::MAX_MESSAGE_BYTES;
 use caudal_wire::message::{
-    PublishedLimits, QUALITY, Refusal, TRAINS, TRANSFER, ToClient, ToServer,
+    CONNECT, PARTIAL, PublishedLimits, QUALITY, Refusal, TRAINS, TRANSFER, ToClient, ToServer,
 };
 use caudal_wire::preamble::{PreambleAnswer, Purpose, TestToken};
+use caudal_wire::server_instance::{SeenConnection, ServerInstance};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// The time before the start of a test at which waiting becomes exact, ns: waiting for messages is to the millisecond.
 const EXACT_WAIT_NS: u64 = 3_000_000;
-/// The maximum number of times the server's clock is asked for in one measurement.
+/// Maximum number of times the server's clock is asked for in one measurement.
 const MAX_PINGS: u32 = 20;
-/// The minimum number.
+/// Minimum number.
 const MIN_PINGS: u32 = 3;
 /// The time after which no more than the minimum are made, ns.
 const PINGS_NS: u64 = 200_000_000;
-/// The maximum error of reading one clock at two processors, ns.
+/// Maximum error of reading one clock at two processors, ns.
 const CLOCK_READING_NS: i64 = 1_000;
+
+/// Largest segment that the control connection announces, bytes of payload: less than any interface has, so that a server whose TCP may
+/// send larger ones was not told by this client's. Messages are short, and larger segments would gain them nothing; these
+/// pass where a router drops full ones without saying so.
+pub(super) const CONTROL_MSS: u32 = 1000;
 
 /// The client's end of a control connection.
 pub(super) struct ClientChannel {
@@ -45,9 +51,21 @@ pub(super) struct ClientChannel {
     pub(super) server: Host,
     /// What the server supports beyond the first version of the protocol.
     features: Vec<ExternalText>,
+    /// The server, among those that its address may stand for; `None` of an earlier version.
+    pub(super) instance: Option<ServerInstance>,
+    /// What ends TCP between both ends, where something does.
+    pub(super) tcp_proxy: Option<TcpProxy>,
+    /// `true` once no UDP flow of a test got an answer.
+    pub(super) is_udp_blocked: bool,
     /// The limits that the server sets on each test, where it says so.
     pub(super) limits: Option<PublishedLimits>,
+    /// The token of probes of the path MTU; `None` where the server answers none.
+    pub(super) probe_token: Option<TestToken>,
     pub(super) connect_time: Duration,
+    /// The time of the last question whose answer nobody waits for, ns of the monotonic clock.
+    asked_ns: i64,
+    /// The time that answers may take beyond the usual.
+    patience: Duration,
 }
 
 /// A control connection on which nothing was sent yet.
@@ -55,14 +73,17 @@ pub(super) struct NewConnection {
     stream: TcpStream,
     peer: SocketAddr,
     connect_time: Duration,
+    /// `true` when it announced [`CONTROL_MSS`].
+    announces_mss: bool,
 }
 
 impl NewConnection {
     /// Connects to a server.
     pub(super) fn open(peer: SocketAddr, binding: &LocalBinding) -> Result<Self, RunError> {
         let began_ns = monotonic_ns();
-        let stream = connect(peer, binding, None)?;
+        let (stream, announces_mss) = connect_announcing(peer, binding, CONTROL_MSS)?;
         Ok(Self {
+            announces_mss,
             stream,
             peer,
             connect_time: Duration::from_nanos(monotonic_ns() - began_ns),
@@ -90,6 +111,7 @@ impl ClientChannel {
             mut stream,
             peer,
             connect_time,
+            announces_mss,
         } = connection;
         let lost = |cause| RunError::Lost {
             doing: "greeting it",
@@ -97,7 +119,7 @@ impl ClientChannel {
         };
         stream.set_nodelay(true).map_err(lost)?;
         stream.write_all(&Purpose::Control.encode()).map_err(lost)?;
-        let client = describe_host(tool, Some(peer.ip()));
+        let client = describe_host(tool, Some(peer));
         let answer = read_answer(&mut stream, peer, interrupt)?;
         let mut channel = ControlChannel::new(stream, peer, MAX_MESSAGE_BYTES).map_err(lost)?;
         if answer == PreambleAnswer::Refused {
@@ -107,6 +129,9 @@ impl ClientChannel {
             host: server,
             features,
             limits,
+            instance,
+            connection: seen,
+            probe_token,
         } = exchange_hosts(&mut channel, &client, token, interrupt)?;
         let mut greeted = Self {
             channel,
@@ -116,22 +141,62 @@ impl ClientChannel {
             server,
             features,
             limits,
+            instance,
+            tcp_proxy: None,
+            probe_token,
+            is_udp_blocked: false,
             connect_time,
+            asked_ns: 0,
+            patience: Duration::ZERO,
         };
         greeted.measure_clock()?;
+        let announced_mss = announces_mss.then_some(CONTROL_MSS);
+        greeted.tcp_proxy = seen.and_then(|seen| greeted.find_tcp_proxy(seen, announced_mss));
         Ok(greeted)
     }
 
-    /// The next message that is no heartbeat, within `patience`.
+    /// What ends TCP between both ends, by what both of them see of the control connection.
+    fn find_tcp_proxy(&self, seen: SeenConnection, announced_mss: Option<u32>) -> Option<TcpProxy> {
+        let stream = self.channel.stream();
+        let info = tcp_info(stream).ok()?;
+        let rtt_us = info.min_rtt_us.unwrap_or(info.rtt_us).min(info.rtt_us);
+        ControlConnection {
+            server: self.channel.peer(),
+            seen_client: seen.client,
+            seen_server: seen.server,
+            announced_mss,
+            server_mss: seen.mss,
+            echo_us: self.clock.min_rtt_ns()? as f64 / 1e3,
+            client_rtt_us: Some(f64::from(rtt_us)),
+            server_rtt_us: Some(f64::from(seen.rtt_us)),
+        }
+        .find_proxy()
+    }
+
+    /// `true` when the server tells which flows reach it, and goes on with those.
+    pub(super) fn supports_partial(&self) -> bool {
+        self.features.iter().any(|one| one == PARTIAL)
+    }
+
+    /// Lets answers take so long beyond the usual.
+    pub(super) fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+        self.channel.set_patience(patience);
+    }
+
+    /// The next message that is no heartbeat, within `patience` and what the path is known to need beyond it.
     pub(super) fn expect(
         &mut self,
         patience: Duration,
         due: &'static str,
     ) -> Result<ToClient, RunError> {
+        let patience = patience.saturating_add(self.patience);
         let until_ns = monotonic_ns() + patience.as_nanos() as u64;
         loop {
             match self.channel.recv(until_ns, &self.interrupt.fds())? {
                 Some(ToClient::Alive) if monotonic_ns() < until_ns => {}
+                // The answer to a question of the watch over a test that is over.
+                Some(ToClient::Pong { t1, .. }) if t1 <= self.asked_ns => {}
                 Some(ToClient::Alive) | None if self.interrupt.is_set() => {
                     return Err(RunError::Interrupted);
                 }
@@ -146,12 +211,40 @@ impl ClientChannel {
         }
     }
 
+    /// Asks the server for an answer that nobody waits for, to hear from it.
+    pub(super) fn ask(&mut self) -> Result<(), RunError> {
+        let t1 = monotonic_ns() as i64;
+        self.asked_ns = t1;
+        self.channel.send(&ToServer::Ping { t1 })
+    }
+
     /// Sends a heartbeat where one is due.
     pub(super) fn keep_alive(&mut self) -> Result<(), RunError> {
         if self.channel.is_heartbeat_due() {
             self.channel.send(&ToServer::Alive)?;
         }
         Ok(())
+    }
+
+    /// Keeps the connection while no test is carried out: sends a heartbeat where one is due, and reads those of the server.
+    ///
+    /// # Errors
+    /// When the server has ended the session, or is lost.
+    pub(super) fn keep_idle(&mut self) -> Result<(), RunError> {
+        self.keep_alive()?;
+        loop {
+            match self.channel.recv(monotonic_ns(), &[])? {
+                None => return Ok(()),
+                Some(ToClient::Alive | ToClient::Pong { .. }) => {}
+                Some(ToClient::Refused {
+                    reason, message, ..
+                }) => return Err(RunError::Refused { reason, message }),
+                Some(_) => {
+                    let what = "the server sent a message of a test that nobody asked for";
+                    return Err(RunError::Protocol(what.into()));
+                }
+            }
+        }
     }
 
     /// Offers a plan: the plan both ends then hold.
@@ -190,6 +283,7 @@ impl ClientChannel {
     pub(super) fn check_support(&self, plan: &Plan) -> Result<(), RunError> {
         let feature = match plan {
             Plan::Tcp(_) | Plan::Udp(_) | Plan::Echo(_) => return Ok(()),
+            Plan::Connect(_) => CONNECT,
             Plan::Quality(_) => QUALITY,
             Plan::Transfer(_) => TRANSFER,
             Plan::Trains(_) => TRAINS,
@@ -232,17 +326,39 @@ impl ClientChannel {
             if nth >= MIN_PINGS && monotonic_ns() - began_ns > PINGS_NS {
                 break;
             }
-            self.channel.send(&ToServer::Ping {
-                t1: monotonic_ns() as i64,
-            })?;
-            match self.expect(STEP_TIMEOUT, "an answer to a ping")? {
-                ToClient::Pong { t1, t2, t3 } => {
-                    self.clock.push(t1, t2, t3, monotonic_ns() as i64);
-                }
-                other => return Err(RunError::unexpected(other, "an answer to a ping")),
+            let (t1, t2, t3) = self.ping()?;
+            self.clock.push(t1, t2, t3, monotonic_ns() as i64);
+        }
+        Ok(())
+    }
+
+    /// Asks for the server's clock: when it was asked, and the server's times of the question and of the answer, ns.
+    fn ping(&mut self) -> Result<(i64, i64, i64), RunError> {
+        self.channel.send(&ToServer::Ping {
+            t1: monotonic_ns() as i64,
+        })?;
+        match self.expect(STEP_TIMEOUT, "an answer to a ping")? {
+            ToClient::Pong { t1, t2, t3 } => Ok((t1, t2, t3)),
+            other => Err(RunError::unexpected(other, "an answer to a ping")),
+        }
+    }
+
+    /// Waits until the queues that a test has filled are empty: until a round trip takes no more than `empty`, or `patience` is over.
+    pub(super) fn settle(&mut self, empty: Duration, patience: Duration) -> Result<(), RunError> {
+        let until_ns = monotonic_ns() + patience.as_nanos() as u64;
+        while monotonic_ns() < until_ns {
+            let began_ns = monotonic_ns();
+            self.ping()?;
+            if monotonic_ns() - began_ns <= empty.as_nanos() as u64 {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// The kernel's smoothed round-trip time of the control connection, ns; 0 where it does not tell.
+    pub(super) fn smoothed_rtt_ns(&self) -> u64 {
+        tcp_info(self.channel.stream()).map_or(0, |info| u64::from(info.rtt_us) * 1000)
     }
 
     /// Measures the offset of the server's clock again; its time is that of this machine's monotonic clock.
@@ -289,7 +405,9 @@ fn of_one_clock(measured: ClockOffset) -> ClockOffset {
 fn read_refusal(channel: &mut ControlChannel) -> RunError {
     let until_ns = monotonic_ns() + STEP_TIMEOUT.as_nanos() as u64;
     match channel.recv(until_ns, &[]) {
-        Ok(Some(ToClient::Refused { reason, message })) => RunError::Refused { reason, message },
+        Ok(Some(ToClient::Refused {
+            reason, message, ..
+        })) => RunError::Refused { reason, message },
         Ok(_) => RunError::Refused {
             reason: Refusal::Other,
             message: "it gave no reason".into(),

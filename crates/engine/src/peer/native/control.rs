@@ -1,7 +1,7 @@
 //! The control connection of a native test: whole messages in both directions, every wait with a deadline.
 
-use crate::error::RunError;
-use crate::socket::is_retryable;
+use caudal_flow::RunError;
+use caudal_flow::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_wire::authentication::MessageAuthenticator;
@@ -32,6 +32,8 @@ pub(crate) struct ControlChannel {
     peer: SocketAddr,
     last_received_ns: u64,
     last_sent_ns: u64,
+    /// The silence after which the peer counts as lost.
+    silence_timeout: Duration,
 }
 
 impl ControlChannel {
@@ -51,12 +53,28 @@ impl ControlChannel {
             peer,
             last_received_ns: now,
             last_sent_ns: now,
+            silence_timeout: SILENCE_TIMEOUT,
         })
     }
 
     /// The address of the other end.
     pub(crate) const fn peer(&self) -> SocketAddr {
         self.peer
+    }
+
+    /// The time at which something was received last, ns of the monotonic clock.
+    pub(crate) const fn last_received_ns(&self) -> u64 {
+        self.last_received_ns
+    }
+
+    /// Lets the peer be silent for so long beyond [`SILENCE_TIMEOUT`].
+    pub(crate) fn set_patience(&mut self, patience: Duration) {
+        self.silence_timeout = SILENCE_TIMEOUT.saturating_add(patience);
+    }
+
+    /// Takes note that payload of the peer has arrived at `now_ns`: its messages may be behind that in a queue.
+    pub(crate) fn payload_arrived(&mut self, now_ns: u64) {
+        self.last_received_ns = self.last_received_ns.max(now_ns);
     }
 
     /// The socket of this end.
@@ -115,7 +133,7 @@ impl ControlChannel {
     /// The next message; `None` when none came before `until_ns` of the monotonic clock, or one of `others` became readable.
     ///
     /// # Errors
-    /// When the peer closed the connection, sent nothing for [`SILENCE_TIMEOUT`], or violated the protocol.
+    /// When the peer closed the connection, sent nothing for [`SILENCE_TIMEOUT`] and its patience, or violated the protocol.
     pub(crate) fn recv<M: DeserializeOwned>(
         &mut self,
         until_ns: u64,
@@ -125,7 +143,7 @@ impl ControlChannel {
             if let Some(message) = self.decoder.next_message()? {
                 return Ok(Some(message));
             }
-            let silent_ns = self.last_received_ns + SILENCE_TIMEOUT.as_nanos() as u64;
+            let silent_ns = self.last_received_ns + self.silence_timeout.as_nanos() as u64;
             let ready = self.poll(until_ns.min(silent_ns), others)?;
             if ready.first() == Some(&true) && self.read()? {
                 continue;
@@ -137,7 +155,7 @@ impl ControlChannel {
             if now >= silent_ns {
                 return Err(RunError::Silent {
                     waiting_for: "a message from the peer",
-                    seconds: SILENCE_TIMEOUT.as_secs(),
+                    seconds: self.silence_timeout.as_secs(),
                 });
             }
             if now >= until_ns {

@@ -2,247 +2,272 @@
 
 use super::client_channel::ClientChannel;
 use super::control::STEP_TIMEOUT;
-use crate::error::RunError;
-use crate::flow::role;
-use crate::opening::next_opening_datagram;
-use crate::socket::{DataSocket, SocketSettings, connect, connect_udp};
-use crate::target::LocalBinding;
+use super::tcp_opening::TcpOpener;
+use super::udp_opening::{UdpOpened, UdpOpener};
 use crate::workload::OpenFlow;
-use caudal_core::plan::{PlannedFlow, Transport};
-use caudal_sys::clock::monotonic_ns;
-use caudal_wire::datagram::{DatagramKind, OpeningDatagram};
-use caudal_wire::message::ToClient;
-use caudal_wire::preamble::{ANSWER_BYTES, PreambleAnswer, Purpose, TestToken};
-use std::io::{Read, Write};
-use std::net::{TcpStream, UdpSocket};
-use std::os::fd::AsFd;
-use std::time::Duration;
-
-/// The time the opening dialogue over UDP may take: less than the server waits, so that the client reports what is missing.
-const PROOF_TIMEOUT: Duration = Duration::from_secs(8);
-/// The interval at which a datagram of the opening dialogue is repeated, ns.
-const REPEAT_NS: u64 = 100_000_000;
-/// The time the reason for a data connection that was reset may take.
-const REASON_TIMEOUT: Duration = Duration::from_secs(1);
+use caudal_core::opening::{OpenedFlow, OpeningOutcome, OpeningReport};
+use caudal_core::plan::{Plan, PlannedFlow, Transport};
+use caudal_flow::socket::{CONNECT_TIMEOUT, DataSocket, SocketSettings, connect_udp};
+use caudal_flow::{LocalBinding, RunError, role};
+use caudal_wire::message::{ToClient, ToServer};
+use caudal_wire::preamble::TestToken;
+use std::net::UdpSocket;
 
 /// The data sockets of a test that is being set up.
 pub(super) struct DataSockets<'a> {
     control: &'a mut ClientChannel,
     token: TestToken,
-    /// Set when the server has reported that all flows are open before this end knew it of each.
-    all_open: bool,
+    /// `true` when the test is carried out with those flows that open, where others do not.
+    partial: bool,
 }
 
-/// One flow of the opening dialogue with the datagram that is repeated until it is answered.
-struct OpeningFlow<'a> {
-    flow: u32,
-    socket: &'a UdpSocket,
-    datagram: OpeningDatagram,
+/// The data sockets of a test that is to be started.
+pub(super) struct OpenedSockets {
+    pub(super) flows: Vec<OpenFlow>,
+    /// The plan with these flows, and how all opened, where some did not.
+    pub(super) reduced: Option<(Plan, OpeningReport)>,
 }
 
 impl<'a> DataSockets<'a> {
-    pub(super) const fn new(control: &'a mut ClientChannel, token: TestToken) -> Self {
+    pub(super) const fn new(
+        control: &'a mut ClientChannel,
+        token: TestToken,
+        partial: bool,
+    ) -> Self {
         Self {
             control,
             token,
-            all_open: false,
+            partial,
         }
     }
 
-    /// Opens the data sockets of `flows` and waits until the server has them all.
+    /// Opens the data sockets of a plan and waits until the server has them all, or those that open.
     pub(super) fn open(
         &mut self,
-        flows: &[PlannedFlow],
+        plan: &Plan,
         settings_of: impl Fn(&PlannedFlow) -> SocketSettings,
+        binding: &LocalBinding,
+    ) -> Result<OpenedSockets, RunError> {
+        let wanted: Vec<(PlannedFlow, SocketSettings)> = plan
+            .flows()
+            .into_iter()
+            .map(|flow| {
+                (
+                    flow,
+                    settings_of(&flow).for_role(role(flow.direction, true)),
+                )
+            })
+            .collect();
+        let (tcp, udp): (Vec<_>, Vec<_>) = wanted
+            .into_iter()
+            .partition(|(_, settings)| settings.transport == Transport::Tcp);
+        let (mut open, attempts, all_open) = self.open_tcp(&tcp, binding)?;
+        if open.len() < tcp.len() {
+            let opening =
+                OpeningReport::new(Transport::Tcp, attempts, CONNECT_TIMEOUT.as_secs_f64());
+            return self.conclude(plan, open, opening);
+        }
+        let datagram = self.open_udp(&udp, binding)?;
+        // Datagrams are proven before the server reports that all flows are open: if it has, these are connections.
+        let opened = match all_open && datagram.is_empty() {
+            true => UdpOpened::All,
+            false => self.prove(&datagram)?,
+        };
+        open.extend(datagram);
+        open.sort_by_key(|open| open.flow.id);
+        match opened {
+            UdpOpened::All => Ok(OpenedSockets {
+                flows: open,
+                reduced: None,
+            }),
+            UdpOpened::Some(outcomes, waited) if !outcomes.is_empty() => {
+                let flows = udp_attempts(&open, &outcomes);
+                let opening = OpeningReport::new(Transport::Udp, flows, waited.as_secs_f64());
+                self.conclude(plan, open, opening)
+            }
+            UdpOpened::Some(_, waited) => Err(RunError::Silent {
+                waiting_for: "the report that the flows are open",
+                seconds: waited.as_secs(),
+            }),
+        }
+    }
+
+    /// Opens TCP connections: those that are open, how each opened, and whether the server has reported that it has all flows.
+    fn open_tcp(
+        &mut self,
+        wanted: &[(PlannedFlow, SocketSettings)],
+        binding: &LocalBinding,
+    ) -> Result<(Vec<OpenFlow>, Vec<OpenedFlow>, bool), RunError> {
+        let mut opening = TcpOpener {
+            control: self.control,
+            token: self.token,
+            all_open: false,
+        };
+        let attempts = opening.open(wanted, binding)?;
+        let all_open = opening.all_open;
+        let mut open = Vec::with_capacity(wanted.len());
+        let mut all = Vec::with_capacity(wanted.len());
+        for attempt in attempts {
+            let (flow, source_port) = (attempt.flow, attempt.source_port);
+            let connect_time = Some(attempt.connect_time);
+            let outcome = match attempt.into_connection() {
+                Ok(stream) => {
+                    open.push(OpenFlow {
+                        flow,
+                        socket: DataSocket::Tcp(stream),
+                        connect_time,
+                    });
+                    OpeningOutcome::Opened
+                }
+                Err(outcome) => outcome,
+            };
+            all.push(OpenedFlow {
+                flow: flow.id,
+                source_port,
+                outcome,
+            });
+        }
+        Ok((open, all, all_open))
+    }
+
+    fn open_udp(
+        &self,
+        wanted: &[(PlannedFlow, SocketSettings)],
         binding: &LocalBinding,
     ) -> Result<Vec<OpenFlow>, RunError> {
         let peer = self.control.channel.peer();
-        let mut open = Vec::with_capacity(flows.len());
-        for flow in flows {
-            let settings = settings_of(flow).for_role(role(flow.direction, true));
-            // On a long path many flows take their time.
-            self.control.keep_alive()?;
-            open.push(match settings.transport {
-                Transport::Tcp => self.open_tcp(*flow, &settings, binding)?,
-                Transport::Udp => OpenFlow {
+        wanted
+            .iter()
+            .map(|(flow, settings)| {
+                Ok(OpenFlow {
                     flow: *flow,
-                    socket: DataSocket::Udp(connect_udp(peer, binding, &settings)?),
+                    socket: DataSocket::Udp(connect_udp(peer, binding, settings)?),
                     connect_time: None,
-                },
-            });
-        }
-        self.prove(&open)?;
-        Ok(open)
+                })
+            })
+            .collect()
     }
 
-    fn open_tcp(
-        &mut self,
-        flow: PlannedFlow,
-        settings: &SocketSettings,
-        binding: &LocalBinding,
-    ) -> Result<OpenFlow, RunError> {
-        let began_ns = monotonic_ns();
-        let mut stream = connect(self.control.channel.peer(), binding, Some(settings))?;
-        let connect_time = Duration::from_nanos(monotonic_ns() - began_ns);
-        let purpose = Purpose::Data {
+    fn prove(&mut self, open: &[OpenFlow]) -> Result<UdpOpened, RunError> {
+        let sockets = open
+            .iter()
+            .filter_map(|one| Some((one.flow, one.socket.udp()?)));
+        let sockets: Vec<(PlannedFlow, &UdpSocket)> = sockets.collect();
+        let mut opening = UdpOpener {
+            control: self.control,
             token: self.token,
-            flow: flow.id,
         };
-        stream.write_all(&purpose.encode()).map_err(lost)?;
-        self.await_answer(&stream)?;
-        stream.set_read_timeout(Some(STEP_TIMEOUT)).map_err(lost)?;
-        let mut answer = [0; ANSWER_BYTES];
-        if let Err(cause) = stream.read_exact(&mut answer) {
-            // A server that ends the test resets its connections and gives the reason over the control connection.
-            return Err(match self.control.expect(REASON_TIMEOUT, "a reason") {
-                Ok(message @ ToClient::Refused { .. }) => {
-                    RunError::unexpected(message, "a data connection")
-                }
-                _ => lost(cause),
+        opening.open(&sockets)
+    }
+
+    /// Goes on with the flows that are open where that was asked for, or reports why the others are not.
+    fn conclude(
+        &mut self,
+        plan: &Plan,
+        open: Vec<OpenFlow>,
+        mut opening: OpeningReport,
+    ) -> Result<OpenedSockets, RunError> {
+        let can_go_on = self.control.supports_partial();
+        if can_go_on {
+            self.ask_server(&mut opening)?;
+        }
+        let opened = opening
+            .flows
+            .iter()
+            .filter(|flow| flow.outcome == OpeningOutcome::Opened);
+        let connected = open
+            .iter()
+            .filter(|one| opening.transport == Transport::Udp && one.socket.tcp().is_some());
+        let opened: Vec<u32> = opened
+            .map(|flow| flow.flow)
+            .chain(connected.map(|one| one.flow.id))
+            .collect();
+        let reduced = plan
+            .reduced_to(&opened)
+            .filter(|_| self.partial && can_go_on);
+        let is_udp_blocked = opening.transport == Transport::Udp && opening.opened() == 0;
+        self.control.is_udp_blocked = is_udp_blocked;
+        let Some(reduced) = reduced else {
+            if is_udp_blocked && let Some(proxy) = &self.control.tcp_proxy {
+                return Err(RunError::UdpBehindProxy {
+                    proxy: Box::new(proxy.clone()),
+                });
+            }
+            let can_go_on = can_go_on && plan.reduced_to(&opened).is_some();
+            return Err(RunError::Unopened {
+                opening: Box::new(opening),
+                can_go_on,
             });
+        };
+        let kept: Vec<u32> = reduced.flows.iter().map(|(old, _)| *old).collect();
+        self.control
+            .channel
+            .send(&ToServer::Reduce { flows: kept })?;
+        match self
+            .control
+            .expect(STEP_TIMEOUT, "the report that the flows are open")?
+        {
+            ToClient::Ready => {}
+            other => {
+                return Err(RunError::unexpected(
+                    other,
+                    "the report that the flows are open",
+                ));
+            }
         }
-        stream.set_read_timeout(None).map_err(lost)?;
-        match PreambleAnswer::decode(&answer) {
-            Ok(PreambleAnswer::Attached) => Ok(OpenFlow {
-                flow,
-                socket: DataSocket::Tcp(stream),
-                connect_time: Some(connect_time),
-            }),
-            _ => Err(RunError::Protocol(
-                "it did not accept a data connection".into(),
-            )),
-        }
+        let mut open: Vec<OpenFlow> = open
+            .into_iter()
+            .filter_map(|one| {
+                let (_, flow) = reduced.flows.iter().find(|(old, _)| *old == one.flow.id)?;
+                Some(OpenFlow { flow: *flow, ..one })
+            })
+            .collect();
+        open.sort_by_key(|one| one.flow.id);
+        Ok(OpenedSockets {
+            flows: open,
+            reduced: Some((reduced.plan, opening)),
+        })
     }
 
-    /// Waits until the answer on a data connection can be read. The server's refusal of the whole test comes over the control
-    /// connection; so do heartbeats, and the report that all flows are open, which overtakes this answer where packets are
-    /// lost or take different routes.
-    fn await_answer(&mut self, stream: &TcpStream) -> Result<(), RunError> {
-        let until_ns = monotonic_ns() + STEP_TIMEOUT.as_nanos() as u64;
-        let control = &mut *self.control;
-        loop {
-            let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
-            let mut fds = vec![stream.as_fd()];
-            if !self.all_open {
-                fds.push(control.channel.stream().as_fd());
-            }
-            let ready = control.interrupt.wait_readable(&fds, left)?;
-            if ready.first() == Some(&true) {
-                return Ok(());
-            }
-            if ready.get(1) != Some(&true) {
-                return Err(RunError::Silent {
-                    waiting_for: "an answer on a data connection",
-                    seconds: STEP_TIMEOUT.as_secs(),
-                });
-            }
-            let mut others = vec![stream.as_fd()];
-            others.extend(control.interrupt.fds());
-            match control.channel.recv(until_ns, &others)? {
-                Some(ToClient::Alive) | None => {}
-                Some(ToClient::Ready) => self.all_open = true,
-                Some(other) => return Err(RunError::unexpected(other, "a data connection")),
-            }
-        }
-    }
-
-    /// Goes through the opening dialogue on every UDP socket until the server has them all.
-    fn prove(&mut self, open: &[OpenFlow]) -> Result<(), RunError> {
-        // Datagrams are proven before the server reports that all flows are open: if it has, these are connections.
-        if std::mem::take(&mut self.all_open) {
-            return Ok(());
-        }
-        let until_ns = monotonic_ns() + PROOF_TIMEOUT.as_nanos() as u64;
-        let mut flows = opening_flows(open, self.token);
-        let mut repeat_ns = 0;
-        loop {
-            let now = monotonic_ns();
-            if now >= repeat_ns {
-                for flow in &flows {
-                    let _ = flow.socket.send(&flow.datagram.encode());
+    /// Completes the outcomes with what the server knows: over UDP it has the last word on which flows are open.
+    fn ask_server(&mut self, opening: &mut OpeningReport) -> Result<(), RunError> {
+        self.control.channel.send(&ToServer::Flows)?;
+        let (open, heard) = match self
+            .control
+            .expect(STEP_TIMEOUT, "the flows at the server")?
+        {
+            ToClient::Flows { open, heard } => (open, heard),
+            other => return Err(RunError::unexpected(other, "the flows at the server")),
+        };
+        let is_udp = opening.transport == Transport::Udp;
+        for flow in &mut opening.flows {
+            let is_open = open.contains(&flow.flow);
+            flow.outcome = match flow.outcome {
+                _ if is_udp && is_open => OpeningOutcome::Opened,
+                OpeningOutcome::NoAnswer if heard.contains(&flow.flow) || is_open => {
+                    OpeningOutcome::AnswerLost
                 }
-                repeat_ns = now + REPEAT_NS;
-            }
-            if self.is_ready(repeat_ns.min(until_ns), &flows)? {
-                break;
-            }
-            if monotonic_ns() >= until_ns {
-                return Err(RunError::Silent {
-                    waiting_for: if flows.is_empty() {
-                        "the report that the flows are open"
-                    } else {
-                        "an answer over UDP (does a firewall let UDP through?)"
-                    },
-                    seconds: PROOF_TIMEOUT.as_secs(),
-                });
-            }
-            flows
-                .iter_mut()
-                .for_each(|flow| flow.answer_challenges(self.token));
+                OpeningOutcome::Opened if !is_open => OpeningOutcome::NoAnswer,
+                outcome => outcome,
+            };
         }
-        for flow in flows {
-            while next_opening_datagram(flow.socket).is_some() {}
-        }
+        let flows = std::mem::take(&mut opening.flows);
+        *opening = OpeningReport::new(opening.transport, flows, opening.waited_s);
         Ok(())
     }
-
-    /// Waits until `until_ns` for the server's report that all flows are open, or a datagram; `true` for the former.
-    fn is_ready(&mut self, until_ns: u64, flows: &[OpeningFlow<'_>]) -> Result<bool, RunError> {
-        let control = &mut *self.control;
-        let mut others = control.interrupt.fds();
-        others.extend(flows.iter().map(|flow| flow.socket.as_fd()));
-        match control.channel.recv(until_ns, &others)? {
-            Some(ToClient::Ready) => Ok(true),
-            Some(ToClient::Alive) | None if control.interrupt.is_set() => {
-                Err(RunError::Interrupted)
-            }
-            Some(ToClient::Alive) | None => Ok(false),
-            Some(other) => Err(RunError::unexpected(
-                other,
-                "the report that the flows are open",
-            )),
-        }
-    }
 }
 
-impl OpeningFlow<'_> {
-    /// Sends the challenges that have arrived back as proofs.
-    fn answer_challenges(&mut self, token: TestToken) {
-        while let Some(received) = next_opening_datagram(self.socket) {
-            if received.kind == DatagramKind::Challenge
-                && received.flow == self.flow
-                && received.token == token
-            {
-                self.datagram = OpeningDatagram {
-                    kind: DatagramKind::Proof,
-                    ..received
-                };
-                let _ = self.socket.send(&self.datagram.encode());
-            }
-        }
-    }
-}
-
-fn opening_flows(open: &[OpenFlow], token: TestToken) -> Vec<OpeningFlow<'_>> {
-    open.iter()
-        .filter_map(|open| {
-            Some(OpeningFlow {
-                flow: open.flow.id,
-                socket: open.socket.udp()?,
-                datagram: OpeningDatagram {
-                    kind: DatagramKind::Hello,
-                    flow: open.flow.id,
-                    token,
-                    challenge: [0; 16],
-                },
+/// How the UDP flows opened, as far as this end knows.
+fn udp_attempts(open: &[OpenFlow], outcomes: &[(u32, OpeningOutcome)]) -> Vec<OpenedFlow> {
+    let sockets = open.iter().filter(|one| one.socket.udp().is_some());
+    sockets
+        .filter_map(|one| {
+            let (_, outcome) = outcomes.iter().find(|(flow, _)| *flow == one.flow.id)?;
+            Some(OpenedFlow {
+                flow: one.flow.id,
+                source_port: one.socket.local_address().ok().map(|local| local.port()),
+                outcome: *outcome,
             })
         })
         .collect()
-}
-
-fn lost(cause: std::io::Error) -> RunError {
-    RunError::Lost {
-        doing: "opening a data connection",
-        cause,
-    }
 }

@@ -4,6 +4,8 @@
 pub(super) const TRAILING_NS: u64 = 1_500_000_000;
 /// The time the server may take to report once all is over, ns.
 const REPORT_NS: u64 = 2 * TRAILING_NS + 10_000_000_000;
+/// Round trips by which it may take longer.
+const REPORT_RTTS: u64 = 4;
 /// The time the server may take to report after an interrupt, ns.
 const INTERRUPTED_NS: u64 = 2 * TRAILING_NS;
 /// The time the server may take to start, ns.
@@ -24,16 +26,19 @@ pub(super) enum StopKind {
 #[derive(Debug)]
 pub(super) struct TestDialogue {
     deadline_ns: Option<u64>,
+    /// The time that answers may take beyond the usual, ns.
+    patience_ns: u64,
     has_started: bool,
     is_interrupted: bool,
     is_over: bool,
 }
 
 impl TestDialogue {
-    /// A test whose start was requested at `now_ns`.
-    pub(super) const fn new(now_ns: u64) -> Self {
+    /// A test whose start was requested at `now_ns`, and whose answers may take `patience_ns` beyond the usual.
+    pub(super) const fn new(now_ns: u64, patience_ns: u64) -> Self {
         Self {
-            deadline_ns: Some(now_ns + START_NS),
+            deadline_ns: Some(now_ns + START_NS + patience_ns),
+            patience_ns,
             has_started: false,
             is_interrupted: false,
             is_over: false,
@@ -58,13 +63,14 @@ impl TestDialogue {
         Some(StopKind::Immediate)
     }
 
-    /// Takes note that this end's part is over: `true` the first time.
-    pub(super) const fn over(&mut self, now_ns: u64) -> bool {
+    /// Takes note that this end's part is over: `true` the first time. A round trip takes `rtt_ns` by then.
+    pub(super) const fn over(&mut self, now_ns: u64, rtt_ns: u64) -> bool {
         if self.is_over {
             return false;
         }
         self.is_over = true;
-        self.deadline_ns = Some(now_ns + REPORT_NS);
+        // The stop and the report may wait in the queues that the test has filled.
+        self.deadline_ns = Some(now_ns + REPORT_NS + self.patience_ns + REPORT_RTTS * rtt_ns);
         true
     }
 
@@ -76,6 +82,11 @@ impl TestDialogue {
             (true, true) => Some(StopKind::Immediate),
             (true, false) => None,
         }
+    }
+
+    /// `true` once the server has started.
+    pub(super) const fn has_started(&self) -> bool {
+        self.has_started
     }
 
     /// `true` once this end's part is over.
@@ -96,6 +107,11 @@ impl TestDialogue {
     /// `true` when the server did not start in time.
     pub(super) const fn is_start_missing(&self) -> bool {
         !self.has_started && !self.is_interrupted && !self.is_over
+    }
+
+    /// The time the server may take to start, s.
+    pub(super) const fn start_timeout_s(&self) -> u64 {
+        (START_NS + self.patience_ns) / 1_000_000_000
     }
 
     /// The time until which to wait for messages, given those at which a heartbeat and the workload are due.
@@ -122,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_server_that_does_not_start_is_given_up_after_ten_seconds() {
-        let mut dialogue = TestDialogue::new(0);
+        let mut dialogue = TestDialogue::new(0, 0);
         assert!(!dialogue.is_expired(9 * SECOND));
         assert!(dialogue.is_expired(10 * SECOND) && dialogue.is_start_missing());
         dialogue.started();
@@ -131,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_first_interrupt_stops_the_server_and_limits_the_wait_for_its_report() {
-        let mut dialogue = TestDialogue::new(0);
+        let mut dialogue = TestDialogue::new(0, 0);
         dialogue.started();
         assert_eq!(dialogue.interrupted(SECOND), Some(StopKind::Immediate));
         assert_eq!(dialogue.interrupted(SECOND), None);
@@ -146,21 +162,30 @@ mod tests {
 
     #[test]
     fn a_part_that_is_over_ends_once_and_waits_for_the_report() {
-        let mut dialogue = TestDialogue::new(0);
+        let mut dialogue = TestDialogue::new(0, 0);
         dialogue.started();
-        assert!(dialogue.over(SECOND) && !dialogue.over(2 * SECOND));
+        assert!(dialogue.over(SECOND, 0) && !dialogue.over(2 * SECOND, 0));
         assert_eq!(dialogue.final_stop(false), Some(StopKind::WhenDone));
         assert!(!dialogue.is_expired(13 * SECOND) && dialogue.is_expired(14 * SECOND));
         assert!(!dialogue.is_start_missing());
     }
 
     #[test]
+    fn a_slow_path_has_more_time_for_its_answers() {
+        let mut dialogue = TestDialogue::new(0, 5 * SECOND);
+        assert!(!dialogue.is_expired(14 * SECOND) && dialogue.is_expired(15 * SECOND));
+        dialogue.started();
+        dialogue.over(0, 2 * SECOND);
+        assert!(!dialogue.is_expired(25 * SECOND) && dialogue.is_expired(26 * SECOND));
+    }
+
+    #[test]
     fn the_wait_ends_with_whatever_is_due_first() {
-        let mut dialogue = TestDialogue::new(0);
+        let mut dialogue = TestDialogue::new(0, 0);
         dialogue.started();
         assert_eq!(dialogue.wait_until_ns(0, 7, Some(5)), 5);
         assert_eq!(dialogue.wait_until_ns(0, 3, Some(5)), 3);
-        dialogue.over(0);
+        dialogue.over(0, 0);
         assert_eq!(dialogue.wait_until_ns(0, u64::MAX, None), 13 * SECOND);
     }
 }

@@ -1,15 +1,15 @@
 //! The first messages of a client: both ends describe their hosts and, with a token, authenticate each other.
 
 use super::control::{ControlChannel, STEP_TIMEOUT};
-use crate::error::RunError;
-use crate::interrupt::UserInterrupt;
-use crate::opening::random_bytes;
 use caudal_core::host::Host;
 use caudal_core::text::ExternalText;
+use caudal_flow::{RunError, UserInterrupt, random_bytes};
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::access_token::AccessToken;
 use caudal_wire::authentication::{AUTHENTICATION, ConnectionKey, Nonce};
 use caudal_wire::message::{PublishedLimits, ToClient, ToServer};
+use caudal_wire::preamble::TestToken;
+use caudal_wire::server_instance::{SeenConnection, ServerInstance};
 
 /// The server as it described itself.
 pub(super) struct GreetedServer {
@@ -19,6 +19,12 @@ pub(super) struct GreetedServer {
     pub(super) features: Vec<ExternalText>,
     /// The limits it sets on each test; `None` where it is of a version that does not say so.
     pub(super) limits: Option<PublishedLimits>,
+    /// Itself, among those that an address may stand for; `None` likewise.
+    pub(super) instance: Option<ServerInstance>,
+    /// The control connection as it sees it; `None` likewise.
+    pub(super) connection: Option<SeenConnection>,
+    /// The token of probes of the path MTU; `None` where it answers none.
+    pub(super) probe_token: Option<TestToken>,
 }
 
 /// Sends the client's description and receives the server's. With a `token` the server must show that it has it as well.
@@ -47,10 +53,16 @@ pub(super) fn exchange_hosts(
             host,
             features,
             limits,
+            instance,
+            connection,
+            probe_token,
         } => Ok(GreetedServer {
             host,
             features,
             limits,
+            instance,
+            connection,
+            probe_token: probe_token.as_deref().and_then(TestToken::from_hex),
         }),
         other => Err(RunError::unexpected(other, "a welcome")),
     }

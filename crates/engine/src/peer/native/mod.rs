@@ -6,10 +6,15 @@ pub(crate) mod control;
 mod data_sockets;
 mod dialogue;
 mod greeting;
+mod mtu_probing;
 #[expect(
     clippy::module_inception,
-    reason = "the file is named for its type, NativePeer"
+    reason = "the file is named for its type, `NativePeer`"
 )]
 mod native;
+mod other_server;
+mod peer_watch;
+mod tcp_opening;
+mod udp_opening;
 
 pub use native::NativePeer;

@@ -1,25 +1,34 @@
 //! A server of caudal, as the other end of tests.
 
+use super::answer::is_lost_opening;
 use super::client_channel::{ClientChannel, NewConnection};
 use super::data_sockets::DataSockets;
 use super::dialogue::{StopKind, TRAILING_NS, TestDialogue};
-use crate::error::RunError;
-use crate::host::UsageMeter;
-use crate::interrupt::UserInterrupt;
+use super::mtu_probing::MtuProbing;
+use super::other_server::with_other_server;
+use super::peer_watch::PeerWatch;
 use crate::options::LocalOptions;
 use crate::peer::peer::{Peer, PeerInfo};
-use crate::protocol::Protocol;
-use crate::target::{LocalBinding, Target};
 use crate::workload::{self, ClientHalf, ClientLink, EndedDialogue, Outcome};
+use caudal_core::episode::Episode;
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::interval::ServerAccount;
+use caudal_core::opening::{OpeningPattern, OpeningReport};
 use caudal_core::plan::{Plan, Transport};
 use caudal_core::text::ExternalText;
+use caudal_flow::{LocalBinding, RunError, Target, UserInterrupt};
+use caudal_host::UsageMeter;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_sys::udp;
-use caudal_wire::message::{FinalReport, ToClient, ToServer, Usage};
+use caudal_wire::final_report::FinalReport;
+use caudal_wire::message::{ToClient, ToServer, Usage};
+use caudal_wire::protocol::Protocol;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+/// The delay of a queue that counts as empty.
+const SHORT_QUEUE: Duration = Duration::from_millis(50);
 
 /// A server of caudal, connected and greeted.
 pub struct NativePeer {
@@ -35,6 +44,26 @@ struct DialogueEnd {
     error: Option<RunError>,
     report: Option<(FinalReport, Usage)>,
     was_over: bool,
+    episodes: Vec<Episode>,
+}
+
+impl DialogueEnd {
+    /// Gives the end that an error, or a silence to the last, made its reason and its time, `elapsed_s` after the start.
+    fn explain(&mut self, elapsed_s: f64) {
+        let is_open = |episode: &&Episode| episode.is_open();
+        let silence = self.episodes.iter().rfind(is_open).map(Episode::text);
+        let is_lost = matches!(
+            self.error,
+            Some(RunError::Lost { .. } | RunError::Silent { .. })
+        );
+        if self.cut_short.is_some() || self.report.is_some() {
+            return;
+        }
+        let error = self.error.as_ref().filter(|_| is_lost);
+        let reason = silence
+            .or_else(|| error.map(|error| format!("{error}, {elapsed_s:.1} s after the start")));
+        self.cut_short = reason.map(|reason| CutShort::Lost(reason.into()));
+    }
 }
 
 impl NativePeer {
@@ -48,9 +77,15 @@ impl NativePeer {
         interrupt: Option<&'static Interrupt>,
     ) -> Result<Self, RunError> {
         let interrupt = UserInterrupt(interrupt);
-        let connection =
-            target.connect_first(|address| NewConnection::open(address, &target.binding))?;
-        let control = ClientChannel::greet(connection, tool, target.token.as_ref(), interrupt)?;
+        let greet = || {
+            let connection =
+                target.connect_first(|address| NewConnection::open(address, &target.binding))?;
+            ClientChannel::greet(connection, tool, target.token.as_ref(), interrupt)
+        };
+        let control = match greet() {
+            Err(error) if is_lost_opening(&error) => greet()?,
+            greeted => greeted?,
+        };
         let same_boot = control.client.shares_machine_with(&control.server);
         let info = PeerInfo {
             address: control.channel.peer(),
@@ -62,14 +97,18 @@ impl NativePeer {
             path_mtu: udp::path_mtu(control.channel.stream()),
             // Two namespaces of one machine are two ends of a network, which need not be a perfect one.
             is_same_machine: same_boot
+                && control.tcp_proxy.is_none()
                 && control
                     .client
                     .interface
                     .as_ref()
                     .map(ExternalText::as_received)
                     == Some("lo"),
+            tcp_proxy: control.tcp_proxy.clone(),
+            opening: None,
             server_account: ServerAccount::Full,
             limits: control.limits,
+            mtu_evidence: None,
         };
         Ok(Self {
             control,
@@ -78,43 +117,84 @@ impl NativePeer {
         })
     }
 
-    /// Sends a heartbeat where one is due; to be called every few seconds between tests.
-    ///
-    /// # Errors
-    /// When the server is lost.
-    pub fn keep_alive(&mut self) -> Result<(), RunError> {
-        self.control.keep_alive()
-    }
-
     /// The time data may arrive after the end of a test, ns, with that of the path itself.
     fn trailing_ns(&self) -> u64 {
         let rtt_ns = self.control.clock.min_rtt_ns();
         TRAILING_NS + rtt_ns.map_or(0, i64::unsigned_abs) * 4
     }
 
+    /// The maximum round-trip time of a path without a queue.
+    fn empty_rtt(&self) -> Duration {
+        let idle_us = self.info.idle_rtt_us.unwrap_or_default();
+        Duration::from_secs_f64(idle_us * 2.0 / 1e6) + SHORT_QUEUE
+    }
+
     /// Exchanges messages with the server until the test is over at both ends.
     fn attend(
         &mut self,
         half: &mut dyn ClientHalf,
-        quit: &AtomicBool,
+        options: &LocalOptions,
         events: &mut dyn FnMut(Event),
     ) -> DialogueEnd {
-        let mut dialogue = TestDialogue::new(monotonic_ns());
+        let quit = &*options.quit;
+        let patience_ns = options.patience.as_nanos() as u64;
+        let start_ns = monotonic_ns();
+        let mut dialogue = TestDialogue::new(start_ns, patience_ns);
         let mut end = DialogueEnd::default();
+        let mut watch = half
+            .heard_ns()
+            .map(|_| PeerWatch::start(self.idle_rtt(), options.patience));
+        let mut arrived_bytes = 0;
         half.start_requested(events);
         loop {
-            let received = self.receive(half, &dialogue);
+            let now_arrived_bytes = half.arrived_bytes();
+            if now_arrived_bytes != arrived_bytes {
+                arrived_bytes = now_arrived_bytes;
+                self.control.channel.payload_arrived(monotonic_ns());
+            }
+            let received = self.receive(half, &dialogue, watch.as_mut());
+            self.look(half, &dialogue, watch.as_mut());
             let is_last = match received {
                 Ok(message) => self.take(message, half, &mut dialogue, &mut end, events),
                 Err(error) => {
-                    end.error = Some(error);
+                    end.error = Some(self.with_other_server(error));
                     true
                 }
             };
             end.was_over = dialogue.is_over();
             if is_last || !self.advance(half, quit, &mut dialogue, &mut end, events) {
+                end.episodes = watch.map(PeerWatch::finish).unwrap_or_default();
+                end.explain((monotonic_ns() - start_ns) as f64 / 1e9);
                 return end;
             }
+        }
+    }
+
+    /// The error, with its reason where another server answers at the peer's address now.
+    fn with_other_server(&self, error: RunError) -> RunError {
+        let (peer, instance) = (self.control.channel.peer(), self.control.instance);
+        with_other_server(error, peer, instance, &self.binding)
+    }
+
+    /// The round-trip time of the idle path.
+    fn idle_rtt(&self) -> Duration {
+        let rtt_ns = self.control.clock.min_rtt_ns().unwrap_or(0);
+        Duration::from_nanos(rtt_ns.unsigned_abs())
+    }
+
+    /// Looks at the peer and at this end, and asks a peer that was not heard for an answer.
+    fn look(
+        &mut self,
+        half: &dyn ClientHalf,
+        dialogue: &TestDialogue,
+        watch: Option<&mut PeerWatch>,
+    ) {
+        let Some(watch) = watch else { return };
+        let payload_ns = half.heard_ns().unwrap_or(0);
+        let is_due = watch.look(&self.control.channel, payload_ns);
+        if is_due && dialogue.has_started() {
+            // A peer that is lost is noticed when a message is received.
+            let _ = self.control.ask();
         }
     }
 
@@ -123,10 +203,12 @@ impl NativePeer {
         &mut self,
         half: &dyn ClientHalf,
         dialogue: &TestDialogue,
+        watch: Option<&mut PeerWatch>,
     ) -> Result<Option<ToClient>, RunError> {
         let channel = &mut self.control.channel;
         let until_ns =
             dialogue.wait_until_ns(monotonic_ns(), channel.heartbeat_due_ns(), half.due_ns());
+        let until_ns = watch.map_or(until_ns, |watch| watch.wait_until_ns(until_ns));
         let mut others = half.wakeup_fds();
         if !dialogue.is_interrupted() {
             others.extend(self.control.interrupt.fds());
@@ -161,7 +243,9 @@ impl NativePeer {
                 }
                 true
             }
-            Some(ToClient::Refused { reason, message }) => {
+            Some(ToClient::Refused {
+                reason, message, ..
+            }) => {
                 end.cut_short = Some(CutShort::ByServer(message.clone()));
                 end.error = Some(RunError::Refused { reason, message });
                 true
@@ -198,7 +282,7 @@ impl NativePeer {
         if interrupt.count() > 1 {
             return false;
         }
-        if half.is_over() && dialogue.over(now_ns) {
+        if half.is_over() && dialogue.over(now_ns, self.control.smoothed_rtt_ns()) {
             events(Event::Ending);
             if let Some(stop) = dialogue.final_stop(!half.sent_datagrams().is_empty()) {
                 self.send_stop(stop, half);
@@ -208,7 +292,7 @@ impl NativePeer {
             if dialogue.is_start_missing() {
                 end.error = Some(RunError::Silent {
                     waiting_for: "the start of the test",
-                    seconds: 10,
+                    seconds: dialogue.start_timeout_s(),
                 });
             }
             return false;
@@ -236,14 +320,44 @@ impl Peer for NativePeer {
         self.control.check_support(plan)
     }
 
+    fn keep_alive(&mut self) -> Result<(), RunError> {
+        self.control.keep_idle()
+    }
+
+    fn probe_path_mtu(&mut self) -> Result<(), RunError> {
+        let Some(known) = self.info.path_mtu.filter(|_| !self.info.is_loopback()) else {
+            return Ok(());
+        };
+        let probing = MtuProbing::prepare(&mut self.control, &self.binding, known)?;
+        if let Some(found) = probing.measure()? {
+            self.info.path_mtu = Some(found.bytes);
+            self.info.mtu_evidence = Some(found.evidence);
+        }
+        Ok(())
+    }
+
     fn run(
         &mut self,
         plan: &Plan,
         options: &LocalOptions,
         events: &mut dyn FnMut(Event),
     ) -> Result<Outcome, RunError> {
+        self.carry_out(plan, options, events)
+            .map_err(|error| self.with_other_server(error))
+            .map_err(|error| error.with_needed_descriptors(plan.sockets()))
+    }
+}
+
+impl NativePeer {
+    fn carry_out(
+        &mut self,
+        plan: &Plan,
+        options: &LocalOptions,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Outcome, RunError> {
+        self.control.set_patience(options.patience);
         let accepted = self.control.offer(plan)?;
-        let workload = workload::from_plan(&accepted.plan);
+        let mut workload = workload::from_plan(&accepted.plan);
         let peer = self.info.address;
         events(Event::Agreed(Agreement::new(
             &accepted.plan,
@@ -257,16 +371,30 @@ impl Peer for NativePeer {
             port: udp_port.or(self.binding.port),
             ..self.binding.clone()
         };
-        let flows = DataSockets::new(&mut self.control, accepted.token).open(
-            &accepted.plan.flows(),
+        let opened = DataSockets::new(&mut self.control, accepted.token, options.partial).open(
+            &accepted.plan,
             |flow| workload.socket_settings(flow),
             &binding,
         )?;
+        let flows = opened.flows;
+        let earlier = self.info.opening.take();
+        if let Some((plan, opening)) = opened.reduced {
+            workload = workload::from_plan(&plan);
+            events(Event::Agreed(Agreement::new(
+                &plan,
+                peer,
+                &accepted.changed,
+            )));
+            // What was found blocked once is waited for no longer than to see that it still is.
+            let is_blocked = |one: &OpeningReport| one.pattern == OpeningPattern::Blocked;
+            let known = earlier.filter(|earlier| is_blocked(earlier) && is_blocked(&opening));
+            self.info.opening = Some(known.unwrap_or(opening));
+        }
         let clock_before = match workload.needs_clock_offset() {
             true => Some(self.control.read_clock()?),
             false => None,
         };
-        let meter = UsageMeter::start(peer.ip());
+        let meter = UsageMeter::start(peer);
         let link = ClientLink {
             token: accepted.token,
             peer,
@@ -276,7 +404,11 @@ impl Peer for NativePeer {
         let mut half = workload.client_half(flows, &link, options)?;
         self.control.wait_until(options.start_at_ns)?;
         self.control.channel.send(&ToServer::Start)?;
-        let end = self.attend(&mut *half, &options.quit, events);
+        let end = self.attend(&mut *half, options, events);
+        if !options.patience.is_zero() && end.report.is_some() {
+            // A server that is lost meanwhile is noticed by the next test.
+            let _ = self.control.settle(self.empty_rtt(), options.patience);
+        }
         // The clocks may have drifted during the test by more than the delay of a short path.
         let clock = clock_before.map(|before| {
             let after = end
@@ -290,6 +422,7 @@ impl Peer for NativePeer {
             changed: accepted.changed,
             meter,
             cut_short: end.cut_short,
+            episodes: end.episodes,
             error: end.error,
             report,
             server_usage,

@@ -1,8 +1,8 @@
 //! The readings of what arrives at one end of a bulk transfer.
 
-use crate::flow::FlowSet;
 use caudal_core::arrivals::{ArrivalReading, ArrivalSeries};
 use caudal_core::plan::Direction;
+use caudal_flow::FlowSet;
 
 /// The series of a set's arrivals, recorded while it runs.
 #[derive(Debug)]

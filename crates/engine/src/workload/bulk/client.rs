@@ -3,14 +3,15 @@
 use super::arrivals::ArrivalRecorder;
 use super::flows::BulkFlows;
 use super::outcome::{BulkOutcome, flow_records};
-use crate::error::RunError;
 use crate::workload::outcome::Outcome;
 use crate::workload::workload::{ClientHalf, EndedDialogue};
 use caudal_core::arrivals::ArrivalSeries;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{BulkPlan, Direction, Plan, PlannedFlow, Ticks};
 use caudal_core::sample::{FlowEnd, Sample};
+use caudal_flow::RunError;
 use caudal_sys::clock::monotonic_ns;
+use caudal_wire::final_report::FinalReport;
 use caudal_wire::message::ToClient;
 use std::os::fd::BorrowedFd;
 
@@ -232,8 +233,18 @@ impl ClientHalf for BulkClientHalf {
         }
     }
 
+    fn arrived_bytes(&self) -> u64 {
+        let each = self.directions.iter();
+        each.map(|half| half.flows.set.received_bytes()).sum()
+    }
+
     fn is_over(&self) -> bool {
         self.directions.iter().all(DirectionHalf::is_over)
+    }
+
+    fn heard_ns(&self) -> Option<u64> {
+        let arrivals = self.directions.iter();
+        arrivals.map(|half| half.flows.set.last_arrival_ns()).max()
     }
 
     fn stop(&mut self) {
@@ -260,7 +271,7 @@ impl ClientHalf for BulkClientHalf {
         }
         let client_usage = ended.meter.read();
         let cut_short = Self::cut_short_without_report(&mut ended, has_progress)?;
-        if let Some(report) = ended.report {
+        if let Some(report) = ended.report.map(FinalReport::into_flows) {
             let uploads = |series: &ArrivalSeries| series.direction() == Direction::Up;
             arrivals.extend(report.arrivals.filter(uploads));
             ends.extend(report.flows);
@@ -271,6 +282,7 @@ impl ClientHalf for BulkClientHalf {
             flows: flow_records(&self.planned, &ends),
             samples: self.samples,
             arrivals,
+            episodes: ended.episodes,
             client_usage,
             server_usage: ended.server_usage,
             cut_short,

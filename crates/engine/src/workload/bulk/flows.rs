@@ -1,12 +1,12 @@
 //! The flows of a bulk transfer, made by its transport.
 
 use super::super::workload::OpenFlow;
-use crate::error::RunError;
-use crate::flow::{FlowSet, NewFlow, PlannedEnd, StopAction, TestLimit, role};
 use crate::options::LocalOptions;
-use crate::session_limits::SessionLimits;
 use caudal_core::plan::{BulkPlan, Direction, TestEnd};
 use caudal_core::sample::Role;
+use caudal_flow::{
+    FlowSet, NewFlow, PlannedEnd, RunError, SessionLimits, StopAction, TestLimit, role,
+};
 
 /// The part of a bulk transfer that depends on its transport.
 pub(crate) trait BulkTasks {

@@ -7,10 +7,9 @@ mod limit;
 mod outcome;
 mod server;
 
-pub use outcome::BulkOutcome;
+pub use outcome::{BulkOutcome, flow_records};
 
 pub(crate) use client::BulkClientHalf;
 pub(crate) use flows::{BulkFlows, BulkTasks};
 pub(crate) use limit::limit;
-pub(crate) use outcome::flow_records;
 pub(crate) use server::BulkServerHalf;

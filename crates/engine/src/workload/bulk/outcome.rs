@@ -1,6 +1,7 @@
 //! The measurements of a bulk transfer.
 
 use caudal_core::arrivals::ArrivalSeries;
+use caudal_core::episode::Episode;
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
@@ -20,6 +21,8 @@ pub struct BulkOutcome {
     pub samples: Vec<Sample>,
     /// What arrived in each direction over time, where its receiver recorded it.
     pub arrivals: Vec<ArrivalSeries>,
+    /// Outages and programs that stood still, as they were seen while it ran.
+    pub episodes: Vec<Episode>,
     /// The resources this machine used.
     pub client_usage: Usage,
     /// The resources the server used; `None` when it did not report.
@@ -29,7 +32,7 @@ pub struct BulkOutcome {
 }
 
 /// The records of `flows`, from the final reports of both ends.
-pub(crate) fn flow_records(flows: &[PlannedFlow], ends: &[FlowEnd]) -> Vec<FlowRecord> {
+pub fn flow_records(flows: &[PlannedFlow], ends: &[FlowEnd]) -> Vec<FlowRecord> {
     let find = |flow: u32, role: Role| {
         ends.iter()
             .find(|end| end.flow == flow && end_role(end) == role)

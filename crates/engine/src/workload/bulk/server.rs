@@ -2,13 +2,14 @@
 
 use super::arrivals::ArrivalRecorder;
 use super::flows::BulkFlows;
-use crate::flow::LimitReached;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf};
 use caudal_core::event::EndedTest;
 use caudal_core::plan::{Direction, Ticks};
 use caudal_core::sample::Role;
-use caudal_wire::message::{FinalReport, ToClient};
+use caudal_flow::LimitReached;
+use caudal_wire::final_report::{FinalReport, FlowsReport};
+use caudal_wire::message::ToClient;
 use std::os::fd::BorrowedFd;
 
 /// The time after its planned end at which a test is ended by the server, ns.
@@ -123,6 +124,10 @@ impl ServerHalf for BulkServerHalf {
         self.flows.set.is_all_over()
     }
 
+    fn arrived_bytes(&self) -> u64 {
+        self.flows.set.received_bytes()
+    }
+
     fn progress(&self) -> u64 {
         self.flows.set.progress()
     }
@@ -133,11 +138,10 @@ impl ServerHalf for BulkServerHalf {
         let counters = flows.iter().map(|flow| &flow.counters);
         FinishedServer {
             ended: EndedTest::from_counters(counters, 0.0, None),
-            report: FinalReport {
+            report: FinalReport::Flows(FlowsReport {
                 flows,
                 arrivals: self.arrivals.map(ArrivalRecorder::into_series),
-                ..FinalReport::default()
-            },
+            }),
         }
     }
 }

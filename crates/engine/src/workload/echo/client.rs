@@ -5,28 +5,37 @@ use super::connection::{ConnectionResult, ConnectionThread, SharedProgress};
 use super::live_rows::LiveRows;
 use super::outcome::{EchoConnection, EchoOutcome};
 use super::prober::Prober;
-use crate::error::RunError;
 use crate::options::LocalOptions;
-use crate::socket::DataSocket;
-use crate::wakeup::Wakeup;
+use crate::workload::elapsed::time_since;
 use crate::workload::outcome::Outcome;
 use crate::workload::workload::{ClientHalf, EndedDialogue, OpenFlow};
-use caudal_core::echo::{ClockOffset, ClockOffsetLine, EchoRecord, EchoSeries};
+use caudal_core::echo::{ClockOffset, ClockOffsetLine, EchoRecord, EchoSeries, Reply};
+use caudal_core::episode::{Episode, EpisodeKind};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::EchoPlan;
 use caudal_core::text::ExternalText;
+use caudal_flow::socket::DataSocket;
+use caudal_flow::{RunError, Wakeup};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::timestamps;
+use caudal_wire::final_report::FinalReport;
 use caudal_wire::message::ToClient;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// The time that messages with timestamps may take after a test whose time is over, ns.
 const TIMESTAMPING_NS: u64 = 500_000_000;
+
+/// Minimum time without replies at the end of a test that ends it.
+const MIN_LAST_SILENCE: Duration = Duration::from_secs(3);
+/// Minimum number of messages in it.
+const MIN_UNANSWERED: usize = 3;
+/// Maximum chance of it by the losses before.
+const MAX_CHANCE: f64 = 1e-3;
 
 /// The client's half of a round-trip test.
 pub(super) struct EchoClientHalf {
@@ -46,6 +55,8 @@ pub(super) struct EchoClientHalf {
     progress: Wakeup,
     sizes: Receiver<Event>,
     timestamps_missing: Option<String>,
+    /// The time at which a reply arrived last on any connection, ns of the monotonic clock.
+    heard_ns: Arc<AtomicU64>,
     /// The live view of a test of one size, where one is asked for.
     live: Option<LiveRows>,
     /// The time at which that is to be read next.
@@ -81,6 +92,7 @@ impl EchoClientHalf {
             progress,
             sizes,
             timestamps_missing: timestamps.err(),
+            heard_ns: Arc::default(),
             live: match (options.echo.interval, plan.sizes.as_slice()) {
                 (Some(interval), [size]) => Some(LiveRows::new(*size, plan.clients, interval)),
                 _ => None,
@@ -102,6 +114,7 @@ impl EchoClientHalf {
                 prober.report_replies(half.shared.events.clone());
             }
             prober.end_with(Arc::clone(&half.time_over));
+            prober.report_arrivals(Arc::clone(&half.heard_ns));
             if let Some(live) = &mut half.live {
                 prober.feed(live.feed());
             }
@@ -165,10 +178,35 @@ impl EchoClientHalf {
         series
     }
 
+    /// The time without replies that lasted to the end of a test of `elapsed`, whose server was heard all the same: one that the losses
+    /// before it do not explain.
+    fn last_silence(&self, series: &[EchoSeries], elapsed: Duration) -> Option<Episode> {
+        let last_ns = self.heard_ns.load(Relaxed).checked_sub(self.start_ns)?;
+        let silent = elapsed.saturating_sub(Duration::from_nanos(last_ns));
+        let size = series.last()?.size;
+        let replies = series.iter().filter(|one| one.size == size);
+        let unanswered: Vec<(usize, f64)> = replies.map(last_unanswered).collect();
+        let is_silence =
+            |(count, chance): &(usize, f64)| *count >= MIN_UNANSWERED && *chance < MAX_CHANCE;
+        (silent >= MIN_LAST_SILENCE && unanswered.iter().all(is_silence)).then(|| Episode {
+            kind: EpisodeKind::DataSilent,
+            from_s: last_ns as f64 / 1e9,
+            to_s: None,
+            direction: None,
+            evidence: "messages were due, and the server was heard on the control connection"
+                .to_owned(),
+        })
+    }
+
     /// The error of a test in which no reply came.
     fn nothing_measured(&self, ended: EndedDialogue, failure: Option<ExternalText>) -> RunError {
         match ended.error {
-            Some(error @ (RunError::Protocol(_) | RunError::Interrupted)) => return error,
+            Some(
+                error @ (RunError::Protocol(_)
+                | RunError::Interrupted
+                | RunError::Silent { .. }
+                | RunError::Lost { .. }),
+            ) => return error,
             Some(RunError::Refused { message, .. }) => return RunError::Flows(message),
             Some(error) => return RunError::Flows(error.to_string().into()),
             None => {}
@@ -244,6 +282,10 @@ impl ClientHalf for EchoClientHalf {
         self.is_started && self.shared.barrier.members() == 0
     }
 
+    fn heard_ns(&self) -> Option<u64> {
+        Some(self.heard_ns.load(Relaxed))
+    }
+
     fn stop(&mut self) {
         self.stop_connections();
     }
@@ -251,7 +293,7 @@ impl ClientHalf for EchoClientHalf {
     fn finish(mut self: Box<Self>, mut ended: EndedDialogue) -> Result<Outcome, RunError> {
         let elapsed = self
             .elapsed
-            .unwrap_or_else(|| Duration::from_nanos(monotonic_ns() - self.start_ns));
+            .unwrap_or_else(|| time_since(self.start_ns, monotonic_ns()));
         self.stop_connections();
         let connections = std::mem::take(&mut self.connections);
         let mut results: Vec<ConnectionResult> = connections
@@ -259,10 +301,19 @@ impl ClientHalf for EchoClientHalf {
             .map(ConnectionThread::join)
             .collect();
         let client_usage = ended.meter.read();
-        let series = self.take_series(&mut results);
-        let has_reply = |one: &EchoSeries| one.first.is_some_and(|first| first.ns().is_some());
+        let mut series = self.take_series(&mut results);
+        for episode in ended.episodes.iter_mut().filter(|one| one.kind.is_own()) {
+            leave_out(&mut series, episode);
+        }
+        if ended.error.is_none() && ended.cut_short.is_none() {
+            let silence = self.last_silence(&series, elapsed);
+            ended.cut_short = silence
+                .as_ref()
+                .map(|silence| CutShort::Lost(silence.text().into()));
+            ended.episodes.extend(silence);
+        }
         let failure = results.iter().find_map(|result| result.failure.clone());
-        if !series.iter().any(has_reply) {
+        if !series.iter().any(EchoSeries::has_reply) {
             return Err(self.nothing_measured(ended, failure));
         }
         let mut cut_short = ended.cut_short.take();
@@ -271,11 +322,15 @@ impl ClientHalf for EchoClientHalf {
         }
         let all_failed = results.iter().all(|result| result.failure.is_some());
         if cut_short.is_none() && all_failed {
-            cut_short = failure.map(CutShort::Lost);
+            let elapsed_s = elapsed.as_secs_f64();
+            cut_short = failure.map(|failure| {
+                CutShort::Lost(format!("{failure}, {elapsed_s:.1} s after the start").into())
+            });
         }
         let has_timestamps = series.iter().any(|one| !one.stamped.is_empty());
         let timestamps_missing = self.timestamps_missing.take();
-        let reported = ended.report.unwrap_or_default().flows;
+        let reported = ended.report.map(FinalReport::into_flows);
+        let reported = reported.unwrap_or_default().flows;
         Ok(Outcome::Echo(Box::new(EchoOutcome {
             connections: (0..).zip(results).map(connection(&reported)).collect(),
             record: EchoRecord {
@@ -289,6 +344,7 @@ impl ClientHalf for EchoClientHalf {
                 .or_else(|| (!has_timestamps).then(|| "the kernel took none".to_owned())),
             plan: self.plan.clone(),
             changed: ended.changed,
+            episodes: ended.episodes,
             elapsed,
             client_usage,
             server_usage: ended.server_usage,
@@ -316,6 +372,34 @@ fn connection(
         granted: result.granted,
         server: reported.iter().find(|end| end.flow == client).cloned(),
         failure: result.failure,
+    }
+}
+
+/// The number of messages at the end of a series that were not answered, and the chance of that by the losses before them.
+fn last_unanswered(series: &EchoSeries) -> (usize, f64) {
+    let replies = &series.replies;
+    let answered = replies.iter().rposition(|reply| *reply != Reply::LOST);
+    let before = answered.map_or(0, |last| last + 1);
+    let lost = replies[..before]
+        .iter()
+        .filter(|reply| **reply == Reply::LOST);
+    let share = (lost.count() + 1) as f64 / (before + 2) as f64;
+    let count = replies.len() - before;
+    (count, share.powf(count as f64))
+}
+
+/// Leaves out the messages that this program delayed by standing still, and says so.
+fn leave_out(series: &mut [EchoSeries], episode: &mut Episode) {
+    let ns = |s: f64| (s * 1e9) as u64;
+    let from_ns = ns(episode.from_s);
+    let to_ns = ns(episode.to_s.unwrap_or(f64::MAX));
+    let count: usize = series
+        .iter_mut()
+        .map(|one| one.leave_out(from_ns, to_ns))
+        .sum();
+    if count > 0 {
+        let messages = if count == 1 { "message" } else { "messages" };
+        episode.evidence += &format!("; {count} {messages} of that time left out");
     }
 }
 

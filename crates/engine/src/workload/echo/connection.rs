@@ -2,14 +2,12 @@
 
 use super::barrier::SizeBarrier;
 use super::prober::Prober;
-use crate::error::RunError;
-use crate::flow::FlowSignals;
-use crate::socket::{DataSocket, granted_tcp, granted_udp};
-use crate::wakeup::Waker;
 use caudal_core::echo::EchoSeries;
 use caudal_core::event::Event;
 use caudal_core::sample::Granted;
 use caudal_core::text::ExternalText;
+use caudal_flow::socket::{DataSocket, granted_tcp, granted_udp};
+use caudal_flow::{FlowSignals, RunError, Waker};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;

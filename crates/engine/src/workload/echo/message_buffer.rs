@@ -1,7 +1,6 @@
 //! The room in which a server holds a message until it is whole.
 
-use crate::flow::{FlowSignals, TestLimit};
-use crate::memory::MemoryReservation;
+use caudal_flow::{FlowSignals, MemoryReservation, TestLimit};
 use caudal_sys::clock::monotonic_ns;
 use std::io::{self, Read};
 
@@ -74,10 +73,8 @@ impl MessageBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::PlannedEnd;
-    use crate::memory::MemoryBudget;
-    use crate::session_limits::SessionLimits;
     use caudal_core::units::ByteCount;
+    use caudal_flow::{MemoryBudget, PlannedEnd, SessionLimits};
 
     fn limit_of(memory: u64) -> TestLimit {
         let limits = SessionLimits {

@@ -1,6 +1,7 @@
 //! The measurements of a round-trip test.
 
 use caudal_core::echo::EchoRecord;
+use caudal_core::episode::Episode;
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::EchoPlan;
@@ -36,6 +37,8 @@ pub struct EchoOutcome {
     pub record: EchoRecord,
     /// The reason why the kernel took no timestamps, where it did not.
     pub timestamps_missing: Option<String>,
+    /// Outages and programs that stood still.
+    pub episodes: Vec<Episode>,
     /// The time the messages took to exchange.
     pub elapsed: Duration,
     /// The resources this machine used.

@@ -2,23 +2,28 @@
 
 use super::kernel_account::KernelAccounts;
 use super::reply_feed::ReplyFeed;
-use crate::flow::FlowSignals;
-use crate::socket::DataSocket;
 use caudal_core::echo::Reply;
 use caudal_core::event::Event;
 use caudal_core::plan::EchoPlan;
+use caudal_flow::FlowSignals;
+use caudal_flow::socket::{DataSocket, is_too_large};
 use caudal_wire::datagram::fill_payload;
 use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpStream, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
 /// Bytes a reply buffer has beyond the longest message, so that longer datagrams are seen to be longer.
 const SPARE_BYTES: usize = 1;
+
+/// Minimum wait after which a message counts as not answered at the end of a test, ns.
+const MIN_UNANSWERED_NS: u64 = 1_000_000_000;
+/// The same in round trips, of the longest.
+const UNANSWERED_ROUND_TRIPS: u64 = 3;
 
 /// One connection with its buffers.
 pub(super) struct Probe {
@@ -42,6 +47,20 @@ pub(super) struct Probe {
     pub(super) time_over: Arc<AtomicBool>,
     /// Takes each reply for the live view, where there is one.
     pub(super) feed: Option<Arc<ReplyFeed>>,
+    /// Takes the time of each reply, ns of the monotonic clock.
+    pub(super) heard_ns: Arc<AtomicU64>,
+}
+
+/// `true` for a message that has waited for its reply for so long that it counts as lost, also where the test ends before its time
+/// limit: beside `longest_ns`, the longest round trip before it.
+pub(super) fn is_unanswered(waited_ns: u64, longest_ns: u64) -> bool {
+    waited_ns >= MIN_UNANSWERED_NS.max(longest_ns.saturating_mul(UNANSWERED_ROUND_TRIPS))
+}
+
+/// The longest round trip of a series, ns; 0 without replies.
+pub(super) fn longest_ns(replies: &[Reply]) -> u64 {
+    let answered = replies.iter().filter_map(|reply| reply.ns());
+    answered.max().unwrap_or(0)
 }
 
 impl Probe {
@@ -73,6 +92,7 @@ impl Probe {
             events: None,
             time_over: Arc::default(),
             feed: None,
+            heard_ns: Arc::default(),
         }
     }
 }
@@ -103,6 +123,14 @@ pub(super) fn altered() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, "the reply differs from the message")
 }
 
+/// Sends a message; a report of a router about an earlier one, which a call returns in place of sending, does not stop it.
+pub(super) fn send_udp(socket: &UdpSocket, message: &[u8]) -> io::Result<usize> {
+    match socket.send(message) {
+        Err(cause) if is_too_large(&cause) => socket.send(message),
+        outcome => outcome,
+    }
+}
+
 /// The outcome of a send that failed: a message lost in this host's own queue, or the end of the connection.
 pub(super) fn not_sent(cause: io::Error) -> io::Result<Reply> {
     match (cause.kind(), cause.raw_os_error()) {
@@ -110,6 +138,7 @@ pub(super) fn not_sent(cause: io::Error) -> io::Result<Reply> {
             thread::sleep(Duration::from_millis(1));
             Ok(Reply::LOST)
         }
+        _ if is_too_large(&cause) => Ok(Reply::LOST),
         _ => Err(cause),
     }
 }

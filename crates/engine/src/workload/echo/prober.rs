@@ -4,15 +4,15 @@ use super::probe::Probe;
 use super::reply_feed::ReplyFeed;
 use super::scheduled::{ScheduleSettings, on_schedule};
 use super::stop_and_wait;
-use crate::flow::FlowSignals;
-use crate::socket::DataSocket;
 use caudal_core::echo::EchoSeries;
 use caudal_core::event::{Event, SizeProgress};
 use caudal_core::plan::{EchoPlan, EchoSchedule};
+use caudal_flow::FlowSignals;
+use caudal_flow::socket::DataSocket;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::Sender;
 
 /// One connection and the series it has measured.
@@ -56,6 +56,11 @@ impl Prober {
     /// Ends the counted messages when `time_over` is set.
     pub(super) fn end_with(&mut self, time_over: Arc<AtomicBool>) {
         self.probe.time_over = time_over;
+    }
+
+    /// Stores the time of each reply here, ns of the monotonic clock.
+    pub(super) fn report_arrivals(&mut self, heard_ns: Arc<AtomicU64>) {
+        self.probe.heard_ns = heard_ns;
     }
 
     /// Passes each reply to a live view.

@@ -52,7 +52,7 @@ impl ReplyFeed {
     }
 }
 
-/// The place up to which one feed was read.
+/// The end of what was read of one feed.
 pub(super) struct FeedReader {
     feed: Arc<ReplyFeed>,
     replies: u64,

@@ -4,22 +4,22 @@
 //! (Tene, "How NOT to Measure Latency").
 
 use super::kernel_account::{KernelAccounts, Messages, RoundTripTimes};
-use super::probe::{Probe, altered, announce, not_sent};
+use super::probe::{Probe, altered, announce, is_unanswered, longest_ns, not_sent, send_udp};
 use super::reply_feed::ReplyFeed;
-use crate::flow::FlowSignals;
-use crate::socket::{DataSocket, is_retryable};
 use caudal_core::echo::{
     Departure, DepartureProcess, EchoSeries, OneWayTransit, Reply, SlowRoundTrip,
     SlowestRoundTrips, departure_times,
 };
 use caudal_core::event::{Event, ProbeReply};
+use caudal_flow::FlowSignals;
+use caudal_flow::socket::{DataSocket, is_retryable, is_too_large};
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
 use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
 use caudal_wire::echo::{Announcement, Stamps, number_up_to, write_number};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -27,9 +27,9 @@ use std::time::Duration;
 
 /// The time a receive waits before it looks whether all is over.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
-/// The maximum time before a message is due at which its thread wakes up, ns: timers are late by tens of µs.
+/// Maximum time before a message is due at which its thread wakes up, ns: timers are late by tens of µs.
 const EARLY_NS: u64 = 100_000;
-/// The maximum sleep before a thread looks whether it is stopped, ns.
+/// Maximum sleep before a thread looks whether it is stopped, ns.
 const MAX_SLEEP_NS: u64 = 50_000_000;
 
 /// The schedule of one message size on one connection.
@@ -69,6 +69,7 @@ pub(super) fn on_schedule(
         client: probe.client,
         slowest: SlowestRoundTrips::default(),
         accounts: probe.accounts,
+        heard_ns: Arc::clone(&probe.heard_ns),
         settled: 0,
         given_up: 0,
         feed: probe.feed.clone(),
@@ -224,7 +225,7 @@ impl<'a> Schedule<'a> {
                     if !stamps.write(message) {
                         write_number(message, number);
                     }
-                    if let Err(cause) = socket.send(message) {
+                    if let Err(cause) = send_udp(socket, message) {
                         not_sent(cause)?;
                     }
                 }
@@ -256,6 +257,8 @@ struct Collector<'a> {
     client: u32,
     slowest: SlowestRoundTrips,
     accounts: KernelAccounts,
+    /// Takes the time of each reply, ns of the monotonic clock.
+    heard_ns: Arc<AtomicU64>,
     /// The number of messages of which nothing more is expected.
     settled: u64,
     /// The number of messages, the oldest first, whose time for a reply is over; the live view alone needs it.
@@ -318,7 +321,7 @@ impl Collector<'_> {
                     }
                 }
                 (Ok(length), DataSocket::Udp(_)) => self.take_datagram(length, departed, now),
-                (Err(cause), _) if is_retryable(&cause) => {}
+                (Err(cause), _) if is_retryable(&cause) || is_too_large(&cause) => {}
                 (Err(cause), _) => return Err(cause),
             }
         }
@@ -344,13 +347,16 @@ impl Collector<'_> {
     }
 
     /// Adds the replies to the series of the messages that left, whose lateness is `late`. Messages still under way when the
-    /// test is ended early are not lost.
+    /// test ends are not lost, unless they have waited for far longer than any reply took.
     fn record(self, mut late: Vec<u64>, series: &mut EchoSeries, start_ns: u64) {
         let schedule = self.schedule;
         let now = monotonic_ns();
+        let longest_ns = longest_ns(&self.replies);
         let is_under_way = |nth: usize| {
-            let given_up_ns = schedule.intended_ns(nth).saturating_add(self.timeout_ns);
-            self.replies[nth] == Reply::LOST && now < given_up_ns
+            let waited_ns = now.saturating_sub(schedule.intended_ns(nth));
+            self.replies[nth] == Reply::LOST
+                && waited_ns < self.timeout_ns
+                && !is_unanswered(waited_ns, longest_ns)
         };
         while late.last().is_some_and(|_| is_under_way(late.len() - 1)) {
             late.pop();
@@ -409,6 +415,7 @@ impl Collector<'_> {
             return false;
         }
         self.replies[nth] = Reply::after(took);
+        self.heard_ns.store(now, Relaxed);
         if let Some((events, start_ns)) = &self.events {
             // The test does not depend on anybody receiving the event.
             let _ = events.send(Event::Replied(ProbeReply {

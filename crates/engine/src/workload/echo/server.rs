@@ -4,21 +4,22 @@
 //! datagram is sent back as it came, on a schedule with the times of [`caudal_wire::echo`] written into it.
 
 use super::message_buffer::MessageBuffer;
-use crate::error::RunError;
-use crate::flow::{FlowCounters, FlowSignals, LimitReached, PlannedEnd, TestLimit};
-use crate::opening::reply_to_proof;
-use crate::session_limits::SessionLimits;
-use crate::socket::{DataSocket, granted_tcp, granted_udp};
-use crate::wakeup::{Waker, Wakeup};
+use super::probe::send_udp;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, OpenFlow, ServerEnding, ServerHalf};
 use caudal_core::event::EndedTest;
 use caudal_core::plan::{EchoPlan, EchoSchedule, MAX_DATAGRAM, PlannedFlow};
 use caudal_core::sample::{Counters, FlowEnd};
+use caudal_flow::socket::{DataSocket, granted_tcp, granted_udp, is_too_large};
+use caudal_flow::{
+    FlowCounters, FlowSignals, LimitReached, PlannedEnd, RunError, SessionLimits, TestLimit, Waker,
+    Wakeup, reply_to_proof,
+};
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
 use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement, stamp_reply};
-use caudal_wire::message::{FinalReport, ToClient};
+use caudal_wire::final_report::{FinalReport, FlowsReport};
+use caudal_wire::message::ToClient;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::fd::BorrowedFd;
@@ -219,10 +220,10 @@ impl ServerHalf for EchoServerHalf {
         });
         let bytes = bytes.sum();
         FinishedServer {
-            report: FinalReport {
+            report: FinalReport::Flows(FlowsReport {
                 flows,
-                ..FinalReport::default()
-            },
+                arrivals: None,
+            }),
             ended: EndedTest {
                 received_bytes: bytes,
                 sent_bytes: bytes,
@@ -321,7 +322,7 @@ fn echo_udp(
                 .take_stream(size as u64, monotonic_ns())
                 .map_err(io::Error::other)?;
         }
-        if socket.send(message).is_ok() {
+        if send_udp(socket, message).is_ok() {
             counters.bytes.fetch_add(size as u64, Relaxed);
             counters.datagrams.fetch_add(1, Relaxed);
         } else {
@@ -337,5 +338,5 @@ fn is_transient(cause: &io::Error) -> bool {
     matches!(
         cause.kind(),
         ConnectionRefused | HostUnreachable | Interrupted | NetworkUnreachable
-    )
+    ) || is_too_large(cause)
 }

@@ -3,8 +3,9 @@
 //! Between the two readings of the clock there are a send and a receive and nothing else.
 
 use super::kernel_account::{KernelAccounts, Messages, RoundTripTimes};
-use super::probe::{Probe, altered, announce, not_sent};
+use super::probe::{Probe, altered, announce, is_unanswered, longest_ns, not_sent, send_udp};
 use caudal_core::echo::{EchoSeries, Reply, SlowRoundTrip, StampedRoundTrip};
+use caudal_flow::socket::is_too_large;
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::timestamps;
 use caudal_wire::datagram::OpeningDatagram;
@@ -38,14 +39,23 @@ pub(super) fn over_tcp(
     )?;
     let size = series.size as usize;
     let (message, reply) = (&probe.message[..size], &mut probe.reply[..size]);
-    let times = tcp_round_trip(stream, message, reply)?;
+    let times = tcp_round_trip(stream, message, reply).map_err(|(cause, _)| cause)?;
     series.first = Some(Reply::after(times.rtt_ns()));
     if message != reply {
         return Err(altered());
     }
     for nth in 0..probe.plan.count {
-        let times = tcp_round_trip(stream, message, reply)?;
+        let times = match tcp_round_trip(stream, message, reply) {
+            Ok(times) => times,
+            Err((cause, waited_ns)) => {
+                if is_unanswered(waited_ns, longest_ns(&series.replies)) {
+                    series.replies.push(Reply::LOST);
+                }
+                return Err(cause);
+            }
+        };
         let rtt_ns = times.rtt_ns();
+        probe.heard_ns.store(times.read, Relaxed);
         series.replies.push(Reply::after(rtt_ns));
         if let Some(feed) = &probe.feed {
             feed.reply(rtt_ns);
@@ -108,8 +118,15 @@ pub(super) fn over_udp(
     let first = probe.number;
     let mut compare = true;
     for nth in 0..=probe.plan.count as usize {
+        let left = monotonic_ns();
         let reply = udp_round_trip(probe, socket, series, first)?;
-        if probe.signals.is_stopped() && reply == Reply::LOST {
+        if reply != Reply::LOST {
+            probe.heard_ns.store(monotonic_ns(), Relaxed);
+        } else if probe.signals.is_stopped() {
+            let waited_ns = monotonic_ns() - left;
+            if nth > 0 && is_unanswered(waited_ns, longest_ns(&series.replies)) {
+                series.replies.push(Reply::LOST);
+            }
             break;
         }
         if nth == 0 {
@@ -172,7 +189,7 @@ fn udp_round_trip(
     let message = &mut probe.message[..size];
     write_number(message, number);
     let left = monotonic_ns();
-    if let Err(cause) = socket.send(message) {
+    if let Err(cause) = send_udp(socket, message) {
         return not_sent(cause);
     }
     loop {
@@ -202,7 +219,9 @@ fn udp_round_trip(
                 );
             }
             Err(cause) if cause.kind() == ErrorKind::WouldBlock => return Ok(Reply::LOST),
-            Err(cause) if cause.kind() != ErrorKind::Interrupted => return Err(cause),
+            Err(cause) if cause.kind() != ErrorKind::Interrupted && !is_too_large(&cause) => {
+                return Err(cause);
+            }
             _ => {}
         }
         if probe.signals.is_stopped() || now - left >= probe.plan.timeout.as_nanos() as u64 {
@@ -250,20 +269,22 @@ fn udp_stamped(
     Ok(None)
 }
 
-/// Sends a message and receives the whole reply: the times before and after.
+/// Sends a message and receives the whole reply: the times before and after, or the error and the time it took to come, ns.
 #[inline]
 fn tcp_round_trip(
     mut stream: &TcpStream,
     message: &[u8],
     reply: &mut [u8],
-) -> io::Result<RoundTripTimes> {
+) -> Result<RoundTripTimes, (io::Error, u64)> {
     let began = monotonic_ns();
-    stream.write_all(message)?;
-    stream.read_exact(reply)?;
-    Ok(RoundTripTimes {
-        began,
-        read: monotonic_ns(),
-    })
+    let exchanged = stream
+        .write_all(message)
+        .and_then(|()| stream.read_exact(reply));
+    let read = monotonic_ns();
+    match exchanged {
+        Ok(()) => Ok(RoundTripTimes { began, read }),
+        Err(cause) => Err((cause, read - began)),
+    }
 }
 
 /// A round trip with the kernel's timestamps; `None` when one is missing.

@@ -4,14 +4,16 @@ use super::connect_prober::{ConnectProber, ConnectSettings};
 use super::outcome::QualityOutcome;
 use super::parts::{FlowParts, PartWorkloads, ReportParts};
 use super::queue_meter::QueueMeter;
-use crate::error::RunError;
 use crate::options::{EchoLocalOptions, LocalOptions};
+use crate::workload::elapsed::time_since;
 use crate::workload::outcome::Outcome;
 use crate::workload::workload::{ClientHalf, ClientLink, EndedDialogue, Workload};
 use caudal_core::event::{CutShort, Event, ProbeReply};
 use caudal_core::plan::{QualityPlan, Transport};
+use caudal_flow::RunError;
 use caudal_sys::clock::monotonic_ns;
-use caudal_wire::message::{FinalReport, ToClient};
+use caudal_wire::final_report::{FinalReport, FlowsReport};
+use caudal_wire::message::ToClient;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -21,7 +23,8 @@ pub(super) struct QualityClientHalf {
     plan: QualityPlan,
     /// The load; `None` in the idle phase.
     load: Option<Box<dyn ClientHalf>>,
-    udp: Box<dyn ClientHalf>,
+    /// The UDP probe; `None` where UDP does not pass.
+    udp: Option<Box<dyn ClientHalf>>,
     tcp: Box<dyn ClientHalf>,
     /// The requests on new connections, once the test was started.
     connects: Option<ConnectProber>,
@@ -45,7 +48,8 @@ impl QualityClientHalf {
             echo: EchoLocalOptions {
                 seed: 0,
                 kernel_timestamps: false,
-                time: Some(plan.time),
+                // On a slow path the last replies are behind the load in a queue.
+                time: Some(plan.time + plan.patience()),
                 interval: None,
                 report_replies: true,
             },
@@ -56,7 +60,10 @@ impl QualityClientHalf {
             load: load
                 .map(|load| load.client_half(flows.load, link, options))
                 .transpose()?,
-            udp: parts.udp.client_half(vec![flows.udp], link, &probing)?,
+            udp: flows
+                .udp
+                .map(|flow| parts.udp.client_half(vec![flow], link, &probing))
+                .transpose()?,
             tcp: parts.tcp.client_half(vec![flows.tcp], link, &probing)?,
             connects: None,
             connect_settings: Some(ConnectSettings {
@@ -76,7 +83,12 @@ impl QualityClientHalf {
 
     fn parts(&self) -> impl Iterator<Item = &dyn ClientHalf> {
         let load = self.load.as_deref();
-        load.into_iter().chain([&*self.udp, &*self.tcp])
+        let udp = self.udp.as_deref();
+        load.into_iter().chain(udp).chain([&*self.tcp])
+    }
+
+    fn probes_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn ClientHalf>> {
+        self.udp.iter_mut().chain([&mut self.tcp])
     }
 }
 
@@ -120,15 +132,15 @@ impl ClientHalf for QualityClientHalf {
         if let Some(load) = &mut self.load {
             load.start_requested(&mut of_load(events));
         }
-        self.udp.start_requested(events);
-        self.tcp.start_requested(events);
+        self.probes_mut()
+            .for_each(|probe| probe.start_requested(events));
     }
 
     fn started(&mut self, events: &mut dyn FnMut(Event)) {
         self.start_ns = monotonic_ns();
         let ns = |time: Duration| time.as_nanos() as u64;
         self.queue = Some(QueueMeter::start(
-            Some(self.peer.ip()),
+            Some(self.peer),
             self.start_ns,
             ns(self.plan.ramp),
             ns(self.plan.interval),
@@ -136,8 +148,8 @@ impl ClientHalf for QualityClientHalf {
         if let Some(load) = &mut self.load {
             load.started(&mut of_load(events));
         }
-        self.udp.started(&mut |_| {});
-        self.tcp.started(&mut |_| {});
+        self.probes_mut()
+            .for_each(|probe| probe.started(&mut |_| {}));
         if let Some(settings) = self.connect_settings.take() {
             // Without a thread for them the requests are missing from the result.
             self.connects = ConnectProber::spawn(settings, self.start_ns).ok();
@@ -161,8 +173,9 @@ impl ClientHalf for QualityClientHalf {
             load.advance(now_ns, &mut of_load(events));
         }
         let plan = &self.plan;
-        self.udp
-            .advance(now_ns, &mut of_probe(plan, Transport::Udp, events));
+        if let Some(udp) = &mut self.udp {
+            udp.advance(now_ns, &mut of_probe(plan, Transport::Udp, events));
+        }
         self.tcp
             .advance(now_ns, &mut of_probe(plan, Transport::Tcp, events));
         if let Some(queue) = &mut self.queue {
@@ -170,29 +183,37 @@ impl ClientHalf for QualityClientHalf {
         }
     }
 
+    fn arrived_bytes(&self) -> u64 {
+        self.parts().map(ClientHalf::arrived_bytes).sum()
+    }
+
     fn is_over(&self) -> bool {
         self.start_ns > 0 && self.parts().all(ClientHalf::is_over)
+    }
+
+    fn heard_ns(&self) -> Option<u64> {
+        self.parts().filter_map(ClientHalf::heard_ns).max()
     }
 
     fn stop(&mut self) {
         if let Some(load) = &mut self.load {
             load.stop();
         }
-        self.udp.stop();
-        self.tcp.stop();
+        self.probes_mut().for_each(|probe| probe.stop());
         if let Some(connects) = &self.connects {
             connects.stop();
         }
     }
 
     fn finish(mut self: Box<Self>, mut ended: EndedDialogue) -> Result<Outcome, RunError> {
-        let elapsed = Duration::from_nanos(monotonic_ns().saturating_sub(self.start_ns));
+        let elapsed = time_since(self.start_ns, monotonic_ns());
         let connects = self.connects.take().map(ConnectProber::finish);
         let client_usage = ended.meter.read();
         let reports = ended
             .report
             .take()
             .map(|report| ReportParts::split(&self.plan, report));
+        let server_queue = reports.as_ref().and_then(|parts| parts.sender_queue);
         let (load_report, udp_report, tcp_report) = match reports {
             Some(parts) => (Some(parts.load), Some(parts.udp), Some(parts.tcp)),
             None => (None, None, None),
@@ -201,22 +222,23 @@ impl ClientHalf for QualityClientHalf {
         if let (None, false, Some(error)) = (&cut_short, ended.was_over, &ended.error) {
             cut_short = Some(CutShort::Lost(error.to_string().into()));
         }
-        let part = |report: Option<FinalReport>| EndedDialogue {
+        let part = |report: Option<FlowsReport>| EndedDialogue {
             changed: ended.changed.clone(),
+            episodes: ended.episodes.clone(),
             meter: ended.meter,
             cut_short: cut_short.clone(),
             error: None,
-            report,
+            report: report.map(FinalReport::Flows),
             server_usage: ended.server_usage,
             was_over: ended.was_over,
             clock: ended.clock,
         };
-        let server_queue = load_report.as_ref().and_then(|report| report.sender_queue);
         let load = self.load.map(|load| load.finish(part(load_report)));
-        let udp = self.udp.finish(part(udp_report));
+        let udp = self.udp.map(|udp| udp.finish(part(udp_report)));
         let tcp = self.tcp.finish(part(tcp_report));
-        if load.as_ref().is_none_or(Result::is_err) && udp.is_err() && tcp.is_err() {
-            let error = ended.error.take().or(udp.err());
+        let has_udp = udp.as_ref().is_some_and(Result::is_ok);
+        if load.as_ref().is_none_or(Result::is_err) && !has_udp && tcp.is_err() {
+            let error = ended.error.take().or(tcp.err());
             return Err(error.unwrap_or(RunError::Interrupted));
         }
         if let (None, Some(Err(failure))) = (&cut_short, &load) {
@@ -226,9 +248,10 @@ impl ClientHalf for QualityClientHalf {
         Ok(Outcome::Quality(Box::new(QualityOutcome {
             plan: self.plan,
             changed: ended.changed,
+            episodes: ended.episodes,
             cut_short: cut_short.or_else(|| load.as_ref()?.cut_short.clone()),
             load,
-            udp: udp.ok().and_then(Outcome::into_echo),
+            udp: udp.and_then(Result::ok).and_then(Outcome::into_echo),
             tcp: tcp.ok().and_then(Outcome::into_echo),
             connects: connects.unwrap_or_default(),
             client_queue: self.queue.and_then(QueueMeter::finish),

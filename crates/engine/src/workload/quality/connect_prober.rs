@@ -1,10 +1,8 @@
 //! Requests on new connections beside a load: the time a handshake takes, and that from a request to its answer.
 
-use crate::error::RunError;
-use crate::flow::FlowSignals;
-use crate::socket::connect_within;
-use crate::target::LocalBinding;
 use caudal_core::quality::ConnectProbe;
+use caudal_flow::socket::connect_within;
+use caudal_flow::{FlowSignals, LocalBinding, RunError};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_wire::preamble::{ANSWER_BYTES, PreambleAnswer, Purpose, TestToken};
 use std::io::{Read, Write};
@@ -14,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 const STACK_BYTES: usize = 128 << 10;
-/// The maximum sleep before the thread looks whether it is stopped, ns.
+/// Maximum sleep before the thread looks whether it is stopped, ns.
 const MAX_SLEEP_NS: u64 = 20_000_000;
 
 /// The settings of the requests.

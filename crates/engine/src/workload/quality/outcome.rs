@@ -2,6 +2,7 @@
 
 use crate::workload::bulk::BulkOutcome;
 use crate::workload::echo::EchoOutcome;
+use caudal_core::episode::Episode;
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::QualityPlan;
@@ -16,6 +17,8 @@ pub struct QualityOutcome {
     pub plan: QualityPlan,
     /// The changes the server made to it.
     pub changed: Vec<ExternalText>,
+    /// Outages and programs that stood still.
+    pub episodes: Vec<Episode>,
     /// The load; `None` in the idle phase, and when it carried nothing.
     pub load: Option<BulkOutcome>,
     /// The UDP echo; `None` when no reply came.

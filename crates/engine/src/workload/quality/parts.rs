@@ -1,12 +1,13 @@
 //! The flows of a phase by the part of the test that they belong to.
 
-use crate::error::RunError;
 use crate::workload::echo::EchoWorkload;
 use crate::workload::tcp::TcpWorkload;
 use crate::workload::workload::OpenFlow;
 use caudal_core::plan::{PlannedFlow, QualityPlan, Transport};
+use caudal_core::quality::SenderQueue;
 use caudal_core::sample::FlowEnd;
-use caudal_wire::message::FinalReport;
+use caudal_flow::RunError;
+use caudal_wire::final_report::{FinalReport, FlowsReport};
 
 /// The part of the test that a flow belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,14 +54,14 @@ impl PartWorkloads {
 /// The open flows of a phase.
 pub(super) struct FlowParts {
     pub(super) load: Vec<OpenFlow>,
-    /// That of the UDP probe, as the only flow of a test of its own.
-    pub(super) udp: OpenFlow,
+    /// That of the UDP probe, as the only flow of a test of its own; `None` where UDP does not pass.
+    pub(super) udp: Option<OpenFlow>,
     /// That of the TCP probe, as the only flow of a test of its own.
     pub(super) tcp: OpenFlow,
 }
 
 impl FlowParts {
-    /// The flows of `plan`, which must all be open.
+    /// The flows of `plan`, which must all be open, except that of the UDP probe.
     pub(super) fn split(plan: &QualityPlan, flows: Vec<OpenFlow>) -> Result<Self, RunError> {
         let (mut load, mut udp, mut tcp) = (Vec::new(), None, None);
         for open in flows {
@@ -73,7 +74,7 @@ impl FlowParts {
         let missing = || RunError::Protocol("a probe has no data socket".into());
         Ok(Self {
             load,
-            udp: udp.ok_or_else(missing)?,
+            udp,
             tcp: tcp.ok_or_else(missing)?,
         })
     }
@@ -89,20 +90,24 @@ fn renumbered(open: OpenFlow, id: u32) -> OpenFlow {
 /// The reports of a server on the parts of a phase.
 #[derive(Debug, Default)]
 pub(super) struct ReportParts {
-    pub(super) load: FinalReport,
-    pub(super) udp: FinalReport,
-    pub(super) tcp: FinalReport,
+    pub(super) load: FlowsReport,
+    pub(super) udp: FlowsReport,
+    pub(super) tcp: FlowsReport,
+    /// The backlog of the server's interface towards the client.
+    pub(super) sender_queue: Option<SenderQueue>,
 }
 
 impl ReportParts {
     /// The parts of the report on a phase of `plan`.
     pub(super) fn split(plan: &QualityPlan, report: FinalReport) -> Self {
+        let sender_queue = report.sender_queue();
+        let report = report.into_flows();
         let mut parts = Self {
-            load: FinalReport {
+            load: FlowsReport {
+                flows: Vec::new(),
                 arrivals: report.arrivals,
-                sender_queue: report.sender_queue,
-                ..FinalReport::default()
             },
+            sender_queue,
             ..Self::default()
         };
         for end in report.flows {
@@ -121,7 +126,7 @@ impl ReportParts {
 
     /// The report on the whole phase.
     pub(super) fn join(mut self, plan: &QualityPlan) -> FinalReport {
-        let numbered = |report: FinalReport, transport| {
+        let numbered = |report: FlowsReport, transport| {
             let flow = plan.probe_flow(transport).id;
             report
                 .flows
@@ -131,7 +136,11 @@ impl ReportParts {
         let mut flows = std::mem::take(&mut self.load.flows);
         flows.extend(numbered(self.udp, Transport::Udp));
         flows.extend(numbered(self.tcp, Transport::Tcp));
-        FinalReport { flows, ..self.load }
+        let report = FlowsReport { flows, ..self.load };
+        match self.sender_queue {
+            Some(queue) => FinalReport::Quality(report, queue),
+            None => FinalReport::Flows(report),
+        }
     }
 }
 
@@ -166,10 +175,11 @@ mod tests {
     #[test]
     fn the_report_on_a_phase_is_that_of_its_parts() {
         let end = |flow| FlowEnd::from_counters(flow, Counters::Sender(SenderCounters::default()));
-        let whole = FinalReport {
+        let flows = FlowsReport {
             flows: (0..6).map(end).collect(),
-            ..FinalReport::default()
+            arrivals: None,
         };
+        let whole = FinalReport::Quality(flows, SenderQueue::default());
         let parts = ReportParts::split(&plan(), whole.clone());
         assert_eq!(parts.load.flows.len(), 4);
         assert_eq!((parts.udp.flows[0].flow, parts.tcp.flows[0].flow), (0, 0));

@@ -2,7 +2,7 @@
 
 use caudal_core::quality::SenderQueue;
 use caudal_sys::interface;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
 /// The readings of the queueing discipline of the interface towards the other end.
 #[derive(Debug)]
@@ -18,12 +18,12 @@ pub(super) struct QueueMeter {
 impl QueueMeter {
     /// A meter that reads every `interval_ns`, and counts readings from `ramp_ns` after the start on.
     pub(super) fn start(
-        peer: Option<IpAddr>,
+        peer: Option<SocketAddr>,
         start_ns: u64,
         ramp_ns: u64,
         interval_ns: u64,
     ) -> Self {
-        let route = peer.and_then(interface::route_to);
+        let route = peer.and_then(interface::route_to_socket);
         Self {
             interface: route.map(|route| route.index),
             first_ns: start_ns + ramp_ns,

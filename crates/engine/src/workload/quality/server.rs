@@ -2,16 +2,16 @@
 
 use super::parts::{FlowParts, PartWorkloads, ReportParts};
 use super::queue_meter::QueueMeter;
-use crate::error::RunError;
-use crate::flow::LimitReached;
+use crate::workload::connection_answer::ConnectionAnswer;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf, Workload};
 use caudal_core::event::EndedTest;
 use caudal_core::plan::QualityPlan;
+use caudal_flow::{LimitReached, RunError};
 use caudal_sys::clock::monotonic_ns;
-use caudal_wire::message::{FinalReport, ToClient};
+use caudal_wire::message::ToClient;
 use caudal_wire::preamble::TestToken;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
@@ -36,9 +36,10 @@ pub(super) struct QualityServerHalf {
     plan: QualityPlan,
     /// The load; `None` in the idle phase.
     load: Option<Box<dyn ServerHalf>>,
-    udp: Box<dyn ServerHalf>,
+    /// The UDP probe; `None` where UDP does not pass.
+    udp: Option<Box<dyn ServerHalf>>,
     tcp: Box<dyn ServerHalf>,
-    client: Option<IpAddr>,
+    client: Option<SocketAddr>,
     /// The readings of this end's own queue, once the test was started.
     queue: Option<QueueMeter>,
 }
@@ -60,24 +61,27 @@ impl QualityServerHalf {
             load: load
                 .map(|load| load.server_half(flows.load, token, &load_limits))
                 .transpose()?,
-            udp: parts
+            udp: flows
                 .udp
-                .server_half(vec![flows.udp], token, &probe_limits)?,
+                .map(|flow| parts.udp.server_half(vec![flow], token, &probe_limits))
+                .transpose()?,
             tcp: parts
                 .tcp
                 .server_half(vec![flows.tcp], token, &probe_limits)?,
-            client: client.map(|address| address.ip()),
+            client,
             queue: None,
         })
     }
 
     fn parts(&self) -> impl Iterator<Item = &dyn ServerHalf> {
         let load = self.load.as_deref();
-        load.into_iter().chain([&*self.udp, &*self.tcp])
+        let udp = self.udp.as_deref();
+        load.into_iter().chain(udp).chain([&*self.tcp])
     }
 
     fn parts_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn ServerHalf>> {
-        self.load.iter_mut().chain([&mut self.udp, &mut self.tcp])
+        let probes = self.udp.iter_mut().chain([&mut self.tcp]);
+        self.load.iter_mut().chain(probes)
     }
 }
 
@@ -115,8 +119,9 @@ impl ServerHalf for QualityServerHalf {
     fn ending(&self, limits: &ServerLimits) -> ServerEnding {
         let idle_ns = self.parts().map(|part| part.ending(limits).idle_ns).max();
         ServerEnding {
-            overdue_ns: Some(self.plan.time.as_nanos() as u64 + OVERDUE_NS),
-            idle_ns: idle_ns.unwrap_or(OVERDUE_NS),
+            // The client waits for the reply to its last probe.
+            overdue_ns: Some((self.plan.time + self.plan.timeout).as_nanos() as u64 + OVERDUE_NS),
+            idle_ns: idle_ns.unwrap_or(OVERDUE_NS) + self.plan.patience().as_nanos() as u64,
         }
     }
 
@@ -143,14 +148,22 @@ impl ServerHalf for QualityServerHalf {
         self.parts().all(ServerHalf::is_over)
     }
 
+    fn arrived_bytes(&self) -> u64 {
+        self.parts().map(ServerHalf::arrived_bytes).sum()
+    }
+
     fn progress(&self) -> u64 {
         self.parts().map(ServerHalf::progress).sum()
     }
 
+    fn connection_answer(&self) -> Option<ConnectionAnswer> {
+        Some(ConnectionAnswer::UntilClosed)
+    }
+
     fn finish(self: Box<Self>) -> FinishedServer {
         let load = self.load.map(ServerHalf::finish);
-        let (udp, tcp) = (self.udp.finish(), self.tcp.finish());
-        let finished = [load.as_ref(), Some(&udp), Some(&tcp)];
+        let (udp, tcp) = (self.udp.map(ServerHalf::finish), self.tcp.finish());
+        let finished = [load.as_ref(), udp.as_ref(), Some(&tcp)];
         let sum = |bytes: fn(&FinishedServer) -> u64| {
             finished.iter().flatten().map(|part| bytes(part)).sum()
         };
@@ -158,16 +171,15 @@ impl ServerHalf for QualityServerHalf {
             sum(|part| part.ended.received_bytes),
             sum(|part| part.ended.sent_bytes),
         );
+        let flows = |part: FinishedServer| part.report.into_flows();
         let reports = ReportParts {
-            load: load.map(|load| load.report).unwrap_or_default(),
-            udp: udp.report,
-            tcp: tcp.report,
+            load: load.map(flows).unwrap_or_default(),
+            udp: udp.map(flows).unwrap_or_default(),
+            tcp: flows(tcp),
+            sender_queue: self.queue.and_then(QueueMeter::finish),
         };
         FinishedServer {
-            report: FinalReport {
-                sender_queue: self.queue.and_then(QueueMeter::finish),
-                ..reports.join(&self.plan)
-            },
+            report: reports.join(&self.plan),
             ended: EndedTest {
                 received_bytes,
                 sent_bytes,

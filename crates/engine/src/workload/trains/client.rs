@@ -2,19 +2,20 @@
 
 use super::outcome::TrainsOutcome;
 use super::threads::{TrainThreads, TrainsEnd};
-use crate::error::RunError;
+use crate::workload::elapsed::time_since;
 use crate::workload::outcome::Outcome;
 use crate::workload::workload::{ClientHalf, EndedDialogue};
 use caudal_core::event::{CutShort, Event};
+use caudal_flow::RunError;
 use caudal_sys::clock::monotonic_ns;
+use caudal_wire::final_report::FinalReport;
 use caudal_wire::message::ToClient;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
 
 /// The times as long as planned that trains may take: a sender is held by its own slow link.
 const MAX_TIMES: u64 = 8;
-/// The least time that trains may take besides, ns.
+/// Minimum time that trains may take besides, ns.
 const PATIENCE_NS: u64 = 5_000_000_000;
 
 /// The client's half of trains.
@@ -146,13 +147,13 @@ impl ClientHalf for TrainsClientHalf {
             }
             cut_short = cut_short.or_else(|| Some(CutShort::Lost(error.to_string().into())));
         }
-        let server = ended.report.take().and_then(|report| report.trains);
+        let server = ended.report.take().and_then(FinalReport::into_trains);
         Ok(Outcome::Trains(Box::new(TrainsOutcome {
             plan: self.end.plan,
             changed: ended.changed,
             client,
-            server: server.map(|end| *end),
-            elapsed: Duration::from_nanos(end_ns.saturating_sub(self.start_ns)),
+            server,
+            elapsed: time_since(self.start_ns, end_ns),
             local_port: local_port.map(|address| address.port()),
             client_usage,
             server_usage: ended.server_usage,

@@ -1,10 +1,10 @@
 //! The receiving end of trains.
 
 use super::signals::TrainSignals;
-use crate::flow::TestLimit;
-use crate::opening::reply_to_proof;
+use super::wall_offset::WallOffset;
 use caudal_core::plan::TrainSeries;
 use caudal_core::trains::{DatagramTimes, ReceivedTrains};
+use caudal_flow::{TestLimit, reply_to_proof};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::udp::{self, GroReceiver, ReceivedBatch, Wait};
 use caudal_wire::datagram::{DatagramHeader, DatagramKind, OpeningDatagram};
@@ -70,12 +70,18 @@ impl TrainReceiver {
         udp::set_receive_timeout(socket, Some(CHECK_INTERVAL))?;
         let mut receiver = GroReceiver::new(SLOTS)?;
         let mut quiet_since_ns = monotonic_ns();
+        let mut offset = WallOffset::new(realtime_ns(), quiet_since_ns);
         while !signals.is_receiving_stopped() {
             match receiver.receive(socket, Wait::ForOne) {
                 Ok(_) => {
                     quiet_since_ns = monotonic_ns();
+                    offset.update(realtime_ns(), quiet_since_ns);
                     for message in receiver.messages() {
-                        self.take(arrivals, socket, &message);
+                        // The kernel's times are of the wall clock, which may be set during a series.
+                        let kernel_ns = message
+                            .kernel_time_ns
+                            .map(|at_ns| offset.monotonic_ns(at_ns, quiet_since_ns));
+                        self.take(arrivals, socket, &message, kernel_ns);
                         let bytes = message.data.len() as u64;
                         let limited =
                             limit.map(|limit| limit.take_datagrams(bytes, bytes, quiet_since_ns));
@@ -98,7 +104,13 @@ impl TrainReceiver {
         Ok(())
     }
 
-    fn take(&self, arrivals: &mut TrainArrivals, socket: &UdpSocket, message: &ReceivedBatch<'_>) {
+    fn take(
+        &self,
+        arrivals: &mut TrainArrivals,
+        socket: &UdpSocket,
+        message: &ReceivedBatch<'_>,
+        kernel_ns: Option<u64>,
+    ) {
         let header = DatagramHeader::read(message.data).filter(|header| {
             header.kind == DatagramKind::Data
                 && header.tag == self.tag
@@ -107,7 +119,7 @@ impl TrainReceiver {
                 && message.data.len() == self.series.length as usize
         });
         if let Some(header) = header {
-            arrivals.add(header.sequence as u32, message.kernel_time_ns);
+            arrivals.add(header.sequence as u32, kernel_ns);
         } else if self.is_server
             && let Some(opening) = OpeningDatagram::decode(message.data)
         {
@@ -153,7 +165,7 @@ impl TrainArrivals {
             self.received.duplicates += 1;
             return;
         }
-        let at_ns = kernel_ns.unwrap_or_else(realtime_ns);
+        let at_ns = kernel_ns.unwrap_or_else(monotonic_ns);
         self.received.kernel_times &= kernel_ns.is_some();
         self.received.datagrams += 1;
         if self.highest.is_some_and(|highest| number < highest) {

@@ -3,7 +3,7 @@
 use super::signals::TrainSignals;
 use caudal_core::plan::{TrainSeries, TrainSpacing};
 use caudal_core::trains::{DatagramTimes, SentTrains};
-use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
+use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::udp::ManySender;
 use caudal_wire::datagram::{DatagramHeader, DatagramKind, HEADER_BYTES, fill_payload};
 use std::io;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The last part of a wait that is spent awake, ns: a sleep ends late by some tens of microseconds.
 const AWAKE_NS: u64 = 60_000;
-/// The maximum sleep before the signals are looked at again, ns.
+/// Maximum sleep before the signals are looked at again, ns.
 const MAX_SLEEP_NS: u64 = 20_000_000;
 /// The datagrams that are handed to the kernel in one call.
 const BATCH: usize = 64;
@@ -135,11 +135,11 @@ impl<'a> Sending<'a> {
         }
         let mut done = 0;
         while done < count {
-            let at_ns = realtime_ns();
+            let at_ns = monotonic_ns();
             let left = &self.buffer[done * length..count * length];
             match self.many.send(self.socket, left, length as u16) {
                 Ok(handed) => {
-                    self.note(number + done as u32, handed, at_ns);
+                    self.note(number + done as u32, handed, (at_ns, monotonic_ns()));
                     done += handed.max(1);
                 }
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
@@ -152,15 +152,18 @@ impl<'a> Sending<'a> {
         }
     }
 
-    fn note(&mut self, number: u32, count: usize, at_ns: u64) {
+    /// Notes datagrams that were handed over in one call, from its beginning to its end: the kernel takes them one after the other.
+    fn note(&mut self, number: u32, count: usize, (at_ns, end_ns): (u64, u64)) {
         self.sent.datagrams += count as u64;
         if self.first_ns == 0 {
             self.first_ns = at_ns;
         }
         self.last_ns = at_ns;
         if let Some(times) = &mut self.sent.times {
+            let took_ns = end_ns.saturating_sub(at_ns);
             for nth in 0..count as u32 {
-                times.push(number + nth, at_ns);
+                let after_ns = took_ns * u64::from(nth) / count as u64;
+                times.push(number + nth, at_ns + after_ns);
             }
         }
     }

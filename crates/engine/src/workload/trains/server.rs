@@ -2,15 +2,14 @@
 
 use super::receiver::TrainReceiver;
 use super::threads::{TrainThreads, TrainsEnd};
-use crate::error::RunError;
-use crate::flow::{LimitReached, PlannedEnd, TestLimit};
-use crate::memory::MemoryReservation;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf};
 use caudal_core::event::EndedTest;
 use caudal_core::plan::TrainSeries;
+use caudal_flow::{LimitReached, MemoryReservation, PlannedEnd, RunError, TestLimit};
 use caudal_sys::clock::monotonic_ns;
-use caudal_wire::message::{FinalReport, ToClient};
+use caudal_wire::final_report::FinalReport;
+use caudal_wire::message::ToClient;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
@@ -143,10 +142,7 @@ impl ServerHalf for TrainsServerHalf {
                 sent_bytes: payload(sent_datagrams, sent),
                 ..EndedTest::default()
             },
-            report: FinalReport {
-                trains: Some(Box::new(account)),
-                ..FinalReport::default()
-            },
+            report: FinalReport::Trains(Box::new(account)),
         }
     }
 }

@@ -3,8 +3,7 @@
 use super::mover::TransferMover;
 use super::mover_thread::{MovedContent, MoverThread, MoverWork};
 use super::outcome::TransferOutcome;
-use crate::error::RunError;
-use crate::transfer::TransferFailure;
+use crate::workload::elapsed::time_since;
 use crate::workload::outcome::Outcome;
 use crate::workload::workload::{ClientHalf, EndedDialogue};
 use caudal_core::event::{CutShort, Event};
@@ -12,10 +11,12 @@ use caudal_core::plan::TransferPlan;
 use caudal_core::text::ExternalText;
 use caudal_core::transfer::{TransferEnd, TransferProgress};
 use caudal_core::units::ByteCount;
+use caudal_flow::RunError;
 use caudal_sys::clock::monotonic_ns;
+use caudal_transfer::TransferFailure;
+use caudal_wire::final_report::FinalReport;
 use caudal_wire::message::ToClient;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
 
 /// The client's half of a file transfer.
 pub(super) struct TransferClientHalf {
@@ -131,15 +132,14 @@ impl ClientHalf for TransferClientHalf {
             let lost = || CutShort::Lost(error.to_string().into());
             ended.cut_short = Some(ended.cut_short.take().unwrap_or_else(lost));
         }
-        let server = ended.report.take().and_then(|report| report.transfer);
-        let server = server.map(|end| *end);
+        let server = ended.report.take().and_then(FinalReport::into_transfer);
         let failure = failure(&moved, server.as_ref(), ended.cut_short.as_ref());
         Ok(Outcome::Transfer(Box::new(TransferOutcome {
             plan: self.plan,
             changed: ended.changed,
             client: moved.account,
             server,
-            elapsed: Duration::from_nanos(end_ns.saturating_sub(self.start_ns)),
+            elapsed: time_since(self.start_ns, end_ns),
             client_usage,
             server_usage: ended.server_usage,
             cut_short: ended.cut_short,

@@ -1,12 +1,11 @@
 //! The files of both ends: what is sent, and where it is put.
 
 use super::mover_thread::MoverTask;
-use crate::error::RunError;
 use crate::options::TransferLocalOptions;
-use crate::session_limits::SessionLimits;
-use crate::transfer::{ContentDestination, ContentToSend, TransferFileError, stored_name};
 use caudal_core::plan::{Direction, TransferContent, TransferPlan, TransferSink};
 use caudal_core::units::ByteCount;
+use caudal_flow::{RunError, SessionLimits, TransferFileError};
+use caudal_transfer::{ContentDestination, ContentToSend, stored_name};
 
 /// The task of the client. The plan is the one that both ends hold.
 ///

@@ -1,7 +1,7 @@
 //! One end of a transfer, from before it begins until it is over.
 
 use super::mover_thread::{MovedContent, MoverThread, MoverWork};
-use crate::transfer::TransferFailure;
+use caudal_transfer::TransferFailure;
 
 /// One end of a transfer, from before it begins until it is over.
 pub(super) enum TransferMover {

@@ -1,15 +1,14 @@
 //! The thread that moves a content.
 
-use crate::flow::TestLimit;
-use crate::socket::DataSocket;
-use crate::transfer::{
+use caudal_core::plan::TransferPlan;
+use caudal_core::transfer::TransferEnd;
+use caudal_flow::socket::DataSocket;
+use caudal_flow::{TestLimit, Wakeup};
+use caudal_sys::affinity;
+use caudal_transfer::{
     ContentDestination, ContentToSend, MoverControl, MoverTerms, SessionCertificate, SinkSignals,
     TransferFailure, movers,
 };
-use crate::wakeup::Wakeup;
-use caudal_core::plan::TransferPlan;
-use caudal_core::transfer::TransferEnd;
-use caudal_sys::affinity;
 use caudal_wire::preamble::TestToken;
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -2,16 +2,15 @@
 
 use super::mover::TransferMover;
 use super::mover_thread::{MovedContent, MoverTask, MoverThread, MoverWork};
-use crate::error::RunError;
-use crate::flow::{LimitReached, PlannedEnd, TestLimit};
-use crate::memory::MemoryReservation;
-use crate::transfer::TransferFailure;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf};
 use caudal_core::event::{CutShort, EndedTest};
 use caudal_core::plan::{Direction, TransferPlan, TransferVia};
+use caudal_flow::{LimitReached, MemoryReservation, PlannedEnd, RunError, TestLimit};
 use caudal_sys::clock::monotonic_ns;
-use caudal_wire::message::{FinalReport, ToClient};
+use caudal_transfer::TransferFailure;
+use caudal_wire::final_report::FinalReport;
+use caudal_wire::message::ToClient;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
@@ -138,10 +137,7 @@ impl ServerHalf for TransferServerHalf {
                 cut_short: failure.map(|reason| CutShort::ByServer(reason.into())),
                 ..EndedTest::default()
             },
-            report: FinalReport {
-                transfer: Some(Box::new(moved.account)),
-                ..FinalReport::default()
-            },
+            report: FinalReport::Transfer(Box::new(moved.account)),
         }
     }
 }

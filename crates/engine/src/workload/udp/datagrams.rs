@@ -1,10 +1,9 @@
 //! The datagrams of the native protocol.
 
-use crate::flow::{
+use caudal_flow::{
     CreditGrant, CreditId, DatagramFormat, DatagramReader, ReceiveStep, ReceiverView, SenderClock,
-    Stamp,
+    Stamp, reply_to_proof,
 };
-use crate::opening::reply_to_proof;
 use caudal_wire::datagram::{
     DatagramHeader, DatagramKind, HEADER_BYTES, OpeningDatagram, fill_payload,
 };

@@ -7,7 +7,7 @@ use super::state::{AckView, BbrState, ProbeFeedback};
 /// The time between probes: 2 s to 3 s.
 const MIN_WAIT_NS: u64 = 2_000_000_000;
 const WAIT_SPREAD_NS: u64 = 1_000_000_000;
-/// The maximum number of round trips between probes, so that Reno and CUBIC beside it find their share.
+/// Maximum number of round trips between probes, so that Reno and CUBIC beside it find their share.
 const MAX_WAIT_ROUNDS: u64 = 63;
 /// The growth of `inflight_hi` doubles so many times at most.
 const MAX_UP_ROUNDS: u32 = 30;

@@ -11,7 +11,7 @@ const PACING_MARGIN_PERCENT: u64 = 1;
 const HEADROOM_PERCENT: u64 = 15;
 /// Batches that are in flight beside the path: with the sender, being cut, with the receiver.
 const OFFLOAD_BATCHES: u64 = 3;
-/// The maximum batch, bytes.
+/// Maximum batch, bytes.
 const MAX_BATCH_BYTES: u64 = 64 << 10;
 
 impl BbrState {

@@ -2,15 +2,17 @@
 
 mod by_case;
 mod figure_groups;
+mod numbered;
 mod over_time;
-mod quality;
 mod round_trips;
 mod selection;
 mod study_material;
 
 pub use figure_groups::figure_groups;
-pub use over_time::{lines_figure, loss_figure, rates_figure, rtt_figure, window_figure};
-pub use quality::quality_panels;
+pub use numbered::numbered;
+pub use over_time::{
+    lines_figure, loss_figure, rates_figure, rtt_figure, time_figure, window_figure,
+};
 pub use round_trips::{box_figure, cdf_figure, first_figure, sizes_figure};
 pub use selection::label;
 pub use study_material::StudyMaterial;

@@ -3,9 +3,9 @@
 use caudal_experiment::Scalar;
 use caudal_experiment::findings::CaseFindings;
 
-/// The maximum number of cases for which one kind of figure over time is drawn.
+/// Maximum number of cases for which one kind of figure over time is drawn.
 pub const MAX_PANELS: usize = 6;
-/// The maximum number of series in one figure.
+/// Maximum number of series in one figure.
 pub const MAX_SERIES: usize = 8;
 
 /// A case in as few words as tell it from others: its name, or the values of its parameters.

@@ -4,7 +4,7 @@ use crate::export::page::Block;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The maximum number of values shown.
+/// Maximum number of values shown.
 const MAX_FACTS: usize = 80;
 
 /// All values of an environment with their names.

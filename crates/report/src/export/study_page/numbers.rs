@@ -5,9 +5,9 @@ use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::wording::{self, about};
 use caudal_experiment::findings::{CaseFindings, Findings, MetricFindings};
 
-/// The maximum number of rows; the others are in the data.
+/// Maximum number of rows; the others are in the data.
 const MAX_ROWS: usize = 300;
-/// The maximum number of values in a row.
+/// Maximum number of values in a row.
 const MAX_VALUES: usize = 30;
 
 /// The places of the data, and a table of all metrics.

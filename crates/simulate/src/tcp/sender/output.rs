@@ -8,7 +8,7 @@ use super::super::window::INITIAL_CWND;
 use super::state::{Sender, Timer};
 use super::timers::ProbeLimit;
 
-/// The largest number of bytes handed to the device at once (`GSO_LEGACY_MAX_SIZE` less the headers).
+/// Maximum number of bytes handed to the device at once (`GSO_LEGACY_MAX_SIZE` less the headers).
 const MAX_BURST_BYTES: u64 = 65_216;
 /// The fraction of the window above which new data is not deferred (`net.ipv4.tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;

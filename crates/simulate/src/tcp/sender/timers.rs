@@ -13,7 +13,7 @@ pub(super) const TIMER_SLACK_NS: u64 = 4_000_000;
 /// The slack of a probe for a single segment, whose acknowledgement may be delayed (RFC 8985 section 7.2, with Linux's
 /// 200 ms).
 const SINGLE_SEGMENT_SLACK_NS: u64 = RTO_MIN_NS;
-/// The largest number of doublings of the retransmission timeout.
+/// Maximum number of doublings of the retransmission timeout.
 const MAX_BACKOFF: u32 = 16;
 
 impl Sender {

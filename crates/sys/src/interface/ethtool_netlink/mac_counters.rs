@@ -18,7 +18,7 @@ pub struct MacCounters {
     pub single_collision_frames: Option<u64>,
     /// Frames sent after more than one collision: `aMultipleCollisionFrames`.
     pub multiple_collision_frames: Option<u64>,
-    /// Frames received with a wrong check sequence: `aFrameCheckSequenceErrors`.
+    /// Frames received with CRC (FCS) errors: `aFrameCheckSequenceErrors`.
     pub frame_check_sequence_errors: Option<u64>,
     /// Frames received that are not whole bytes: `aAlignmentErrors`.
     pub alignment_errors: Option<u64>,
@@ -30,7 +30,7 @@ pub struct MacCounters {
     pub excessive_collision_frames: Option<u64>,
     /// Frames during which the carrier was lost: `aCarrierSenseErrors`.
     pub carrier_sense_errors: Option<u64>,
-    /// Frames received that are shorter than 64 bytes and have a wrong check sequence: `etherStatsFragments`.
+    /// Frames received that are shorter than 64 bytes and have CRC (FCS) errors: `etherStatsFragments`.
     pub fragments: Option<u64>,
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use caudal_core::event::DataConnection;
 use caudal_core::plan::{Direction, PlannedFlow};
-use caudal_engine::peer::iperf2::Iperf2Session;
+use caudal_foreign::iperf2::Iperf2Session;
 
 /// The other direction of a connection.
 fn reverse_of(connection: &DataConnection, flow: u32) -> DataConnection {

@@ -13,7 +13,7 @@ use caudal_core::plan::{Direction, PlannedFlow, Transport};
 use caudal_core::sample::{
     Counters, FlowEnd, ReceiverCounters, Role, Sample, SenderCounters, TcpSnapshot,
 };
-use caudal_engine::peer::iperf2::{Iperf2Request, Iperf2Session};
+use caudal_foreign::iperf2::{Iperf2Request, Iperf2Session};
 use caudal_wire::iperf2::TestMode;
 
 fn options(line: &str) -> Options {

@@ -4,7 +4,7 @@ use super::{at_server, ended, opened, opened_udp, printer, sampled, server};
 use caudal_core::event::{Event, View};
 use caudal_core::sample::{Counters, ReceiverCounters, Role};
 use caudal_core::transit::TransitTimes;
-use caudal_engine::peer::iperf2::{HistogramCounts, Iperf2Session};
+use caudal_foreign::iperf2::{HistogramCounts, Iperf2Session};
 
 /// The session of a client that measures trip times.
 fn session() -> Iperf2Session {

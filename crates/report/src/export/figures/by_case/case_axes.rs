@@ -2,7 +2,7 @@
 
 use caudal_plot::{Axis, Figure};
 
-/// The maximum number of cases side by side; more stand one under the other, where their names have room.
+/// Maximum number of cases side by side; more stand one under the other, where their names have room.
 pub const MAX_SIDE_BY_SIDE: usize = 7;
 
 /// The axes of a figure by case, and its size: upright where there are few cases, else lying, with room for every name.

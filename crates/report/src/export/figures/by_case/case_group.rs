@@ -10,7 +10,7 @@ use crate::export::page::{CaptionedFigure, FigureGroup};
 use caudal_experiment::findings::CaseFindings;
 use caudal_experiment::{FigureFile, FigureKind};
 
-/// The maximum number of cases in one figure.
+/// Maximum number of cases in one figure.
 const MAX_CASES: usize = 24;
 
 /// A figure for each metric.

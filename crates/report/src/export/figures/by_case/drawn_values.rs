@@ -4,7 +4,7 @@ use caudal_experiment::Metric;
 use caudal_experiment::expression::find_metric;
 use caudal_experiment::findings::MetricFindings;
 
-/// The maximum number of values that are all drawn as dots.
+/// Maximum number of values that are all drawn as dots.
 pub const MAX_DOTS: usize = 20;
 
 /// The interval of the observed mean, cut to the range of values that the metric can have; `None` without one.

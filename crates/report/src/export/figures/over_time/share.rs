@@ -9,7 +9,7 @@ use crate::timeline::quantities::length_s;
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, AxisQuantity, Layer};
 
-/// The maximum number of steps of a stack, exclusive.
+/// Maximum number of steps of a stack, exclusive.
 const MAX_STEPS: f64 = 100_000.0;
 
 /// The goodput of each flow over time, stacked.

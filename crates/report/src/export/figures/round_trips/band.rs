@@ -10,7 +10,7 @@ use caudal_experiment::Trial;
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
 use caudal_store::SampleSeries;
 
-/// The maximum number of parts of a band, and the minimum number of samples of each.
+/// Maximum number of parts of a band, and the minimum number of samples of each.
 const MAX_PARTS: usize = 60;
 const MIN_SAMPLES: usize = 20;
 

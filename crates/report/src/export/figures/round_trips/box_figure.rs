@@ -10,7 +10,7 @@ use crate::round_trip_series::RoundTripSeries;
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, Figure, FiveNumbers, Layer};
 
-/// The maximum number of outliers drawn of a box.
+/// Maximum number of outliers drawn of a box.
 const MAX_OUTLIERS: usize = 60;
 
 /// Boxes of round trips by message size.

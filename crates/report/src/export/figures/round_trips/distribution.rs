@@ -15,7 +15,7 @@ use caudal_experiment::findings::CaseFindings;
 use caudal_experiment::{FigureFile, Trial, TrialFlow};
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
 
-/// The minimum number of samples with which the 99th percentile is given: below it, their maximum is less than the 99th percentile
+/// Minimum number of samples with which the 99th percentile is given: below it, their maximum is less than the 99th percentile
 /// with a probability above 5 % (0.99^299 = 0.0495).
 const MIN_SAMPLES_OF_TAIL: usize = 299;
 

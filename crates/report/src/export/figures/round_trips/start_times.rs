@@ -23,7 +23,7 @@ pub fn timed_round_trips(
         return None;
     };
     let values = &only.values_s;
-    let plan = &flow.run.as_ref()?.plan;
+    let plan = flow.run.as_ref()?.plan.rtt()?;
     if plan.clients.is_some_and(|clients| clients > 1) {
         return None;
     }

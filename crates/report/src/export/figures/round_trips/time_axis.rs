@@ -2,7 +2,7 @@
 
 use caudal_plot::{Axis, AxisQuantity, Scale};
 
-/// The minimum ratio of the longest time to the shortest at which the axis is logarithmic.
+/// Minimum ratio of the longest time to the shortest at which the axis is logarithmic.
 const MIN_LOG_RATIO: f64 = 20.0;
 
 /// An axis of times in s: logarithmic where they span more than a decade, else linear.

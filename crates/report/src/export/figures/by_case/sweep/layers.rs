@@ -8,7 +8,7 @@ use crate::export::wording::{self, about};
 use caudal_core::quantity::Unit;
 use caudal_plot::Layer;
 
-/// The maximum number of series that get an expected line of their own.
+/// Maximum number of series that get an expected line of their own.
 const MAX_EXPECTED: usize = 3;
 
 /// The observed means of a series with their intervals; NaN where nothing was observed.

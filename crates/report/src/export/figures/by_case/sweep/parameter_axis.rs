@@ -4,7 +4,7 @@ use crate::export::wording;
 use caudal_experiment::Scalar;
 use caudal_plot::{Axis, AxisQuantity};
 
-/// The minimum ratio of the greatest value to the least at which the axis is logarithmic.
+/// Minimum ratio of the greatest value to the least at which the axis is logarithmic.
 const MIN_LOG_RATIO: f64 = 50.0;
 
 /// The axis of a parameter, of the quantity that its name and the endings of its values show; `positions` are the values as numbers.

@@ -1,0 +1,47 @@
+//! Commands over networks of namespaces and of the lab, whose links are known.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+#[macro_use]
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bottleneck;
+mod captures;
+mod connect;
+mod first_screen;
+mod intermediaries;
+mod kernel;
+mod known_paths;
+mod lab;
+mod narrow_path;
+mod outages;
+mod quality;
+mod round_trip_parts;
+mod test_capture;
+mod windows;
+
+use std::process::ExitCode;
+use support::program::run_groups;
+
+/// Labs at once: more than these keep one another's emulators from delivering in time.
+const AT_ONCE: usize = 3;
+
+fn main() -> ExitCode {
+    let trials = trials_of![
+        bottleneck,
+        captures,
+        connect,
+        first_screen,
+        intermediaries,
+        kernel,
+        known_paths,
+        lab,
+        narrow_path,
+        outages,
+        quality,
+        round_trip_parts,
+        test_capture,
+        windows,
+    ];
+    run_groups([(AT_ONCE, trials)])
+}

@@ -1,0 +1,118 @@
+//! The memory that clients may occupy.
+
+use crate::support::peer::{RawClient, plan};
+use crate::support::{SOON, Serve};
+use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement};
+use caudal_wire::preamble::{ANSWER_BYTES, Purpose, TestToken};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+trials! {
+    announcements_cost_no_memory,
+    a_test_is_ended_with_the_reason_when_the_memory_is_used_up,
+    a_test_whose_buffers_find_no_memory_is_refused_with_the_reason,
+}
+
+/// The largest message, bytes.
+const MESSAGE: u32 = 16 << 20;
+
+/// A round-trip test of `clients` connections with messages of 16 MiB that has begun.
+fn echo_test(server: &Serve, clients: u32) -> (RawClient, Vec<TcpStream>) {
+    let mut hand = RawClient::welcomed(server.port);
+    hand.say(&json!({"type": "offer", "plan": {
+        "kind": "rtt", "transport": "tcp", "sizes": [MESSAGE], "count": 1,
+        "clients": clients, "schedule": "stop_and_wait", "timeout_ns": 30_000_000_000_u64,
+        "window": null, "congestion": null, "no_delay": true, "dscp": null}}));
+    let accepted = hand.hear_other_than_alive();
+    assert_eq!(accepted["type"], "accepted", "{accepted}");
+    let token = TestToken::from_hex(accepted["token"].as_str().unwrap()).unwrap();
+    let connections = (0..clients).map(|flow| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        let hello = Purpose::Data { token, flow }.encode();
+        stream.write_all(&hello).unwrap();
+        stream.read_exact(&mut [0; ANSWER_BYTES]).unwrap();
+        stream
+    });
+    let connections = connections.collect();
+    assert_eq!(hand.hear_other_than_alive()["type"], "ready");
+    hand.say(&json!({"type": "start"}));
+    assert_eq!(hand.hear_other_than_alive()["type"], "started");
+    (hand, connections)
+}
+
+/// Announces a message of 16 MiB, which the server confirms.
+fn announce(stream: &mut TcpStream) {
+    let announcement = Announcement {
+        size: MESSAGE,
+        count: 1,
+    };
+    stream.write_all(&announcement.encode()).unwrap();
+    stream.read_exact(&mut [0; ANNOUNCEMENT_BYTES]).unwrap();
+}
+
+/// The memory of a server, bytes.
+fn memory_of(server: &Serve) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/statm", server.running.pid())).unwrap();
+    let pages: u64 = status.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096
+}
+
+fn announcements_cost_no_memory() {
+    let server = Serve::start("");
+    let (_hand, mut connections) = echo_test(&server, 64);
+    let before = memory_of(&server);
+    for stream in &mut connections {
+        announce(stream);
+        stream.write_all(&[1; 1000]).unwrap();
+    }
+    // For a server that allocates what is announced, some time to do so.
+    thread::sleep(Duration::from_millis(300));
+    let grown = memory_of(&server).saturating_sub(before);
+    assert!(grown < 64 << 20, "{grown} bytes for 64 announcements");
+}
+
+fn a_test_is_ended_with_the_reason_when_the_memory_is_used_up() {
+    let server = Serve::start("--max-memory 8Mi");
+    let (mut hand, mut connections) = echo_test(&server, 1);
+    announce(&mut connections[0]);
+    let _ = connections[0].write_all(&vec![1; MESSAGE as usize]);
+    let finished = hand.hear_other_than_alive();
+    let reason = finished["stopped"].as_str().unwrap_or_default();
+    assert!(
+        reason.contains("the memory for clients is used up"),
+        "{finished}"
+    );
+    server.still_serves();
+}
+
+fn a_test_whose_buffers_find_no_memory_is_refused_with_the_reason() {
+    let server = Serve::start("--max-memory 8Mi");
+    let mut hand = RawClient::welcomed(server.port);
+    let mut plan = plan();
+    plan["parallel"] = json!(65);
+    hand.say(&json!({"type": "offer", "plan": plan}));
+    let accepted = hand.hear_other_than_alive();
+    let token = TestToken::from_hex(accepted["token"].as_str().unwrap()).unwrap();
+    let mut connections = Vec::new();
+    for flow in 0..65 {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        stream
+            .write_all(&Purpose::Data { token, flow }.encode())
+            .unwrap();
+        connections.push(stream);
+    }
+    let refused: Value = hand.hear_other_than_alive();
+    assert_eq!(refused["type"], "refused", "{refused}");
+    let message = refused["message"].as_str().unwrap();
+    assert!(
+        message.contains("the memory for clients is used up"),
+        "{message}"
+    );
+    drop(connections);
+    server.still_serves();
+}

@@ -1,0 +1,74 @@
+//! The kinds of episodes.
+
+use crate::bottleneck::{Bottleneck, Cause};
+use crate::plan::Direction;
+use crate::warning::WarningCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What happened in an episode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EpisodeKind {
+    /// Nothing came from the peer, not even its kernel's acknowledgements: the path was interrupted, or the peer's host down.
+    PathSilent,
+    /// The peer's kernel acknowledged what was sent to it, and its program did not answer.
+    PeerStopped,
+    /// No payload arrived in a direction, while the control connection was answered.
+    DataSilent,
+    /// The path drops segments of full size without saying so (TCP).
+    MtuBlackHole,
+    /// This program was stopped: it neither ran nor waited for a processor.
+    ProgramStopped,
+    /// This program waited for a processor.
+    ProgramStarved,
+    /// This host was suspended; the clock of the test stood still meanwhile.
+    HostSuspended,
+    /// A kind of a newer version.
+    #[serde(other)]
+    Unknown,
+}
+
+impl EpisodeKind {
+    /// `true` where the episode is about this end, not about the path or the peer.
+    #[must_use]
+    pub const fn is_own(self) -> bool {
+        matches!(
+            self,
+            Self::ProgramStopped | Self::ProgramStarved | Self::HostSuspended
+        )
+    }
+
+    /// The warning about an episode of this kind.
+    pub(super) const fn warning_code(self) -> WarningCode {
+        match self {
+            Self::PathSilent | Self::DataSilent | Self::Unknown => WarningCode::Outage,
+            Self::MtuBlackHole => WarningCode::PathMtuBlackHole,
+            Self::PeerStopped => WarningCode::PeerStopped,
+            Self::ProgramStopped | Self::ProgramStarved | Self::HostSuspended => {
+                WarningCode::ProgramStopped
+            }
+        }
+    }
+
+    /// What limited a direction in such an episode, and how.
+    pub(super) const fn limit(self, direction: Direction) -> (Bottleneck, Cause) {
+        let own = match direction {
+            Direction::Up => Bottleneck::Sender,
+            Direction::Down => Bottleneck::Receiver,
+        };
+        let peers = match direction {
+            Direction::Up => Bottleneck::Receiver,
+            Direction::Down => Bottleneck::Sender,
+        };
+        match self {
+            Self::PathSilent | Self::DataSilent | Self::Unknown => {
+                (Bottleneck::Network, Cause::Outage)
+            }
+            Self::MtuBlackHole => (Bottleneck::Network, Cause::MtuBlackHole),
+            Self::PeerStopped => (peers, Cause::Stopped),
+            Self::ProgramStopped | Self::HostSuspended => (own, Cause::Stopped),
+            Self::ProgramStarved => (own, Cause::Cpu),
+        }
+    }
+}

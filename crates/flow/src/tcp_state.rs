@@ -1,0 +1,39 @@
+//! The kernel's account of a TCP connection.
+
+use caudal_core::sample::TcpSnapshot;
+use caudal_sys::tcp::{TcpInfo, tcp_info};
+use std::net::TcpStream;
+
+/// The kernel's account of a connection; `None` when it gives none.
+pub fn tcp_state(stream: &TcpStream) -> Option<TcpSnapshot> {
+    tcp_info(stream).ok().map(|info| from_info(&info))
+}
+
+fn from_info(info: &TcpInfo) -> TcpSnapshot {
+    let segment = u64::from(info.snd_mss);
+    let bits = |bytes: Option<u64>| bytes.map(|bytes| bytes.saturating_mul(8));
+    TcpSnapshot {
+        rtt_us: info.rtt_us,
+        rttvar_us: info.rttvar_us,
+        // The kernel reports all ones while it has no measurement.
+        min_rtt_us: info.min_rtt_us.filter(|rtt| *rtt != u32::MAX),
+        cwnd_bytes: u64::from(info.snd_cwnd) * segment,
+        receiver_window_bytes: info.snd_wnd.map(u64::from),
+        retransmits: u64::from(info.total_retrans),
+        retransmitted_bytes: info.bytes_retrans,
+        bytes_sent: info.bytes_sent,
+        bytes_acked: info.bytes_acked,
+        delivery_rate_bps: bits(info.delivery_rate),
+        app_limited: info.delivery_rate_app_limited,
+        busy_us: info.busy_time_us,
+        receiver_window_limited_us: info.rwnd_limited_us,
+        send_buffer_limited_us: info.sndbuf_limited_us,
+        pacing_rate_bps: bits(info.pacing_rate.filter(|rate| *rate != u64::MAX)),
+        max_pacing_rate_bps: bits(info.max_pacing_rate.filter(|rate| *rate != u64::MAX)),
+        mss: info.snd_mss,
+        path_mtu: info.pmtu,
+        timeouts: info.total_rto.map(u64::from),
+        duplicate_sacks: info.dsack_dups.map(u64::from),
+        reordering_seen: info.reord_seen.map(u64::from),
+    }
+}

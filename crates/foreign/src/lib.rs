@@ -1,0 +1,14 @@
+//! Protocols of other tools, in both roles: the servers of iperf3, iperf 2 and nttcp as peers, and their clients at a server of caudal.
+//!
+//! A protocol is a folder and a line in `list.rs`. iperf3 shares the port of caudal's server ([`iperf3::Iperf3SharedPort`]); the
+//! others listen on ports of their own. All of them send and receive with the data path of `caudal-flow`.
+#![forbid(unsafe_code)]
+
+mod acknowledged;
+pub mod iperf2;
+pub mod iperf3;
+mod list;
+pub mod nttcp;
+mod watch;
+
+pub use list::{connect, connect_any};

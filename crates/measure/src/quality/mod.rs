@@ -1,0 +1,14 @@
+//! Latency under load: phases without and with load, one after another.
+
+mod assemble;
+mod live_intervals;
+mod measured;
+mod phase_run;
+mod phases;
+mod request;
+mod slow_link;
+mod warnings;
+
+pub use phases::PhaseRequest;
+pub use request::{QualityPhases, QualityRequest};
+pub use slow_link::SlowLink;

@@ -1,0 +1,62 @@
+//! What is told of tests of latency under load.
+
+use super::metrics::add_phases;
+use super::panels::quality_panels;
+use super::section;
+use super::values::push_quality;
+use crate::compare::run_metrics::RunMetrics;
+use crate::export::page::{Block, FigureGroup};
+use crate::export::value_table::{ValueRow, ValueTable};
+use crate::kind_report::KindReport;
+use caudal_core::quality::QualityReport;
+use caudal_core::run::Run;
+use caudal_store::SampleSeries;
+
+/// What is told of tests of latency under load.
+pub(crate) struct QualityRunReport;
+
+impl KindReport for QualityRunReport {
+    fn title(&self) -> &'static str {
+        "Latency under load"
+    }
+
+    fn sentences(&self, run: &Run) -> Vec<String> {
+        run.quality().map_or_else(Vec::new, section::sentences)
+    }
+
+    fn sections(&self, run: &Run, _: &[SampleSeries]) -> Vec<(&'static str, Vec<Block>)> {
+        vec![
+            ("Phases", phases(run.quality())),
+            ("Panels", panels(run.quality())),
+        ]
+    }
+
+    fn values(&self, run: &Run, row: &ValueRow<'_>, table: &mut ValueTable) {
+        if let Some(report) = run.quality() {
+            push_quality(table, row, report);
+        }
+    }
+
+    fn metrics(&self, run: &Run, at_s: f64, metrics: &mut RunMetrics) {
+        if let Some(report) = run.quality() {
+            add_phases(metrics, report, at_s);
+        }
+    }
+}
+
+/// The table of the phases.
+pub(crate) fn phases(report: Option<&QualityReport>) -> Vec<Block> {
+    report.map(section::phase_table).into_iter().collect()
+}
+
+/// The panels over time, one below the other.
+pub(crate) fn panels(report: Option<&QualityReport>) -> Vec<Block> {
+    let group = |figures| {
+        Block::Figures(FigureGroup {
+            title: String::new(),
+            figures,
+            notes: Vec::new(),
+        })
+    };
+    report.map(quality_panels).map(group).into_iter().collect()
+}

@@ -1,0 +1,71 @@
+//! The result of a test of latency under load in a report.
+
+use crate::export::page::{Block, Cell, Table, TableColumn};
+use crate::export::wording::about;
+use caudal_core::plan::Direction;
+use caudal_core::quality::{PhaseReport, ProbeKind, QualityReport};
+use caudal_core::quantity::Unit;
+
+/// The result in sentences, the grade first.
+pub fn sentences(report: &QualityReport) -> Vec<String> {
+    let grade = match &report.grade {
+        Some(graded) => format!(
+            "Grade {}: load adds {} to the round-trip time on average.",
+            graded.grade.name(),
+            about(graded.increase_us / 1e6, Unit::Seconds)
+        ),
+        None => "There is no grade: it takes an idle phase, a download and an upload.".to_owned(),
+    };
+    let advice = report.advice.iter().map(|advice| {
+        let mut finding = advice.finding.clone();
+        if let Some(first) = finding.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        format!("{finding}: {}.", advice.remedy)
+    });
+    std::iter::once(grade).chain(advice).collect()
+}
+
+/// A row a phase.
+pub fn phase_table(report: &QualityReport) -> Block {
+    let rows = report.phases.iter().map(|phase| {
+        let cells = cells(phase).map(|cell| Cell::new(cell.unwrap_or_default()));
+        (phase.load.name().to_owned(), cells.to_vec())
+    });
+    let columns = [
+        "download", "upload", "RTT p50", "p95", "p99", "max", "lost", "added", "RPM",
+    ];
+    Block::Table(Table {
+        caption: "Each phase: goodput, round-trip times of UDP probes, and responsiveness".to_owned(),
+        corner: "load".to_owned(),
+        columns: columns.map(TableColumn::number).to_vec(),
+        rows: rows.collect(),
+        note: Some(
+            "Added: the mean round-trip time above that without load. RPM: round trips per minute after \
+             draft-ietf-ippm-responsiveness. A percentile stands only where there are samples enough for it."
+                .to_owned(),
+        ),
+    })
+}
+
+fn cells(phase: &PhaseReport) -> [Option<String>; 9] {
+    let time = |us: f64| about(us / 1e6, Unit::Seconds);
+    let goodput = |direction| {
+        let mean = phase.direction(direction)?.summary.goodput_mean()?;
+        Some(about(mean, Unit::BitPerSecond))
+    };
+    let udp = phase.probe(ProbeKind::Udp);
+    [
+        goodput(Direction::Down),
+        goodput(Direction::Up),
+        udp.map(|udp| time(udp.p50_us)),
+        udp.and_then(|udp| udp.p95_us).map(time),
+        udp.and_then(|udp| udp.p99_us).map(time),
+        udp.map(|udp| time(udp.max_us)),
+        udp.map(|udp| about(udp.lost as f64 / udp.sent.max(1) as f64, Unit::Share)),
+        phase.added_rtt.map(|added| time(added.mean_us)),
+        phase
+            .responsiveness
+            .map(|found| format!("{:.0}", found.rpm)),
+    ]
+}

@@ -1,0 +1,5 @@
+//! Round-trip tests in reports, comparisons and exports.
+
+mod report;
+
+pub(crate) use report::RttRunReport;

@@ -1,0 +1,79 @@
+//! Where a content that arrives is put.
+
+use super::discard_sink::DiscardSink;
+use super::file_sink::{Durability, FileSink};
+use super::run_sink::RunSink;
+use super::sink_worker::SinkSignals;
+use super::store_directory::StoreDirectory;
+use super::stored_file::StoredFile;
+use caudal_core::plan::{TransferContent, TransferPlan, TransferSink};
+use caudal_flow::TransferFileError;
+use std::fs::File;
+use std::io;
+
+/// Where a content that arrives is put.
+#[derive(Debug)]
+pub enum ContentDestination {
+    /// Nowhere.
+    Discard,
+    /// Into a file that is kept.
+    Kept(StoredFile, TransferSink),
+    /// Into a file that vanishes.
+    Measured(File, TransferSink),
+}
+
+impl ContentDestination {
+    /// The destination of a plan in `directory`, where a file gets the name `name`.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be written.
+    pub fn of_plan(
+        plan: &TransferPlan,
+        directory: &StoreDirectory,
+        name: impl FnOnce(&str) -> String,
+        resume: bool,
+    ) -> Result<Self, TransferFileError> {
+        match (plan.sink, &plan.content) {
+            (TransferSink::Discard, _) => Ok(Self::Discard),
+            (sink, TransferContent::Generated { bytes, .. }) => {
+                Ok(Self::Measured(directory.nameless(*bytes)?, sink))
+            }
+            (sink, TransferContent::File(file)) => {
+                let name = name(&file.name);
+                let stored = directory.stored_file(&name, file, plan.overwrite, resume)?;
+                Ok(Self::Kept(stored, sink))
+            }
+        }
+    }
+
+    /// The bytes that are there already.
+    pub fn resume_from(&self) -> u64 {
+        match self {
+            Self::Kept(stored, _) => stored.resume_from(),
+            Self::Discard | Self::Measured(..) => 0,
+        }
+    }
+
+    /// The sink.
+    ///
+    /// # Errors
+    /// When the kernel gives no thread.
+    pub fn into_sink(self, signals: &SinkSignals) -> io::Result<Box<dyn RunSink>> {
+        Ok(match self {
+            Self::Discard => Box::new(DiscardSink::start(signals)?),
+            Self::Kept(stored, sink) => {
+                Box::new(FileSink::kept(stored, durability(sink), signals)?)
+            }
+            Self::Measured(file, sink) => {
+                Box::new(FileSink::measured(file, durability(sink), signals)?)
+            }
+        })
+    }
+}
+
+const fn durability(sink: TransferSink) -> Durability {
+    match sink {
+        TransferSink::SyncedFile => Durability::Synced,
+        TransferSink::Discard | TransferSink::File => Durability::Cached,
+    }
+}

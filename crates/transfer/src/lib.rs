@@ -1,0 +1,68 @@
+//! Carrying a file over one socket.
+//!
+//! A mover carries a content from a [`ContentSource`] to a [`RunSink`] over one socket: TCP, TLS, QUIC or RBT (module `movers`). A
+//! content is generated, or read from a file or standard input; it is verified and discarded, or stored below a directory, where a
+//! transfer that broke off is resumed.
+#![forbid(unsafe_code)]
+
+mod arriving_content;
+mod beneath;
+mod certificate;
+mod content_counts;
+mod content_destination;
+mod content_source;
+mod content_to_send;
+mod cpu_time;
+mod discard_sink;
+mod failure;
+mod file_sink;
+mod file_source;
+mod generated_content;
+mod generated_source;
+mod handshake;
+mod in_band_content;
+mod in_band_end;
+mod journal;
+mod mover_control;
+mod mover_terms;
+pub mod movers;
+mod nameless_file;
+mod prepared_content;
+mod quic;
+mod rbt;
+mod run_ring;
+mod run_sink;
+mod secure_account;
+mod secure_end;
+#[cfg(test)]
+mod secure_tests;
+mod served_directory;
+mod sink_worker;
+mod source_file;
+mod stall_watch;
+mod stdin_source;
+mod store_directory;
+mod stored_file;
+mod tcp;
+#[cfg(test)]
+mod test_doubles;
+#[cfg(test)]
+mod testing;
+mod tls;
+mod tree_digest;
+
+pub use certificate::{CertificateFingerprint, SessionCertificate};
+pub use content_destination::ContentDestination;
+pub use content_source::ContentSource;
+pub use content_to_send::ContentToSend;
+pub use failure::TransferFailure;
+pub use handshake::{TlsAnswerer, TlsClient, TlsRequest};
+pub use mover_control::MoverControl;
+pub use mover_terms::MoverTerms;
+pub use prepared_content::PreparedContent;
+pub use run_sink::RunSink;
+pub use served_directory::ServedDirectory;
+pub use sink_worker::SinkSignals;
+pub use source_file::SourceFile;
+pub use store_directory::{StoreDirectory, stored_name};
+pub use stored_file::StoredFile;

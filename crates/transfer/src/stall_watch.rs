@@ -1,0 +1,120 @@
+//! The watch over a transfer whose peer may stop reading or writing.
+
+use super::failure::TransferFailure;
+use super::mover_control::MoverControl;
+use caudal_sys::clock::{monotonic_ns, sleep_until};
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// The time without progress after which a peer is given up, ns.
+const STALLED_NS: u64 = 30_000_000_000;
+/// The time that a read or a write of a stream may take without progress before the watch is looked at.
+pub(crate) const STEP_TIMEOUT: Duration = Duration::from_millis(50);
+/// Maximum sleep before the watch is looked at again, ns.
+const MAX_SLEEP_NS: u64 = 20_000_000;
+
+/// The watch over a transfer whose peer may stop reading or writing.
+pub(crate) struct StallWatch<'a> {
+    control: MoverControl<'a>,
+    /// The time of the last progress; `None` while the peer need not have begun.
+    since_ns: Option<u64>,
+}
+
+impl<'a> StallWatch<'a> {
+    /// The watch over a peer that is expected to read or write at once.
+    pub(crate) fn new(control: MoverControl<'a>) -> Self {
+        Self {
+            control,
+            since_ns: Some(monotonic_ns()),
+        }
+    }
+
+    /// The watch over a peer that may take any time before it begins: it may still compute a digest.
+    pub(crate) const fn patient(control: MoverControl<'a>) -> Self {
+        Self {
+            control,
+            since_ns: None,
+        }
+    }
+
+    /// Takes note of progress.
+    pub(crate) fn advance(&mut self) {
+        self.since_ns = Some(monotonic_ns());
+    }
+
+    /// Checks that the transfer is to go on.
+    ///
+    /// # Errors
+    /// When it was stopped, or nothing has moved for 30 s.
+    pub(crate) fn check(&self) -> Result<(), TransferFailure> {
+        if self.control.stop.load(Relaxed) {
+            return Err(TransferFailure::Stopped);
+        }
+        let is_stalled = self
+            .since_ns
+            .is_some_and(|since| monotonic_ns().saturating_sub(since) >= STALLED_NS);
+        if is_stalled {
+            let seconds = STALLED_NS / 1_000_000_000;
+            let message = format!("the peer has moved nothing for {seconds} s");
+            return Err(TransferFailure::Connection(message));
+        }
+        Ok(())
+    }
+
+    /// Takes the outcome of a read or a write: the bytes moved, 0 when it is to be tried again; `None` at the end of the stream.
+    ///
+    /// # Errors
+    /// Those of [`Self::check`], and when the connection is broken.
+    pub(crate) fn moved(
+        &mut self,
+        outcome: io::Result<usize>,
+    ) -> Result<Option<usize>, TransferFailure> {
+        match outcome {
+            Ok(0) => Ok(None),
+            Ok(count) => {
+                self.advance();
+                if self.control.stop.load(Relaxed) {
+                    return Err(TransferFailure::Stopped);
+                }
+                Ok(Some(count))
+            }
+            Err(cause)
+                if matches!(
+                    cause.kind(),
+                    io::ErrorKind::Interrupted
+                        | io::ErrorKind::WouldBlock
+                        | io::ErrorKind::TimedOut
+                ) =>
+            {
+                self.check()?;
+                Ok(Some(0))
+            }
+            Err(cause) => {
+                self.check()?;
+                Err(TransferFailure::Connection(format!(
+                    "the connection broke: {cause}"
+                )))
+            }
+        }
+    }
+
+    /// Sleeps until `until_ns` of the monotonic clock.
+    ///
+    /// # Errors
+    /// When the transfer is stopped meanwhile.
+    pub(crate) fn sleep_until(&mut self, until_ns: u64) -> Result<(), TransferFailure> {
+        loop {
+            let now_ns = monotonic_ns();
+            if now_ns >= until_ns {
+                return Ok(());
+            }
+            sleep_until(until_ns.min(now_ns + MAX_SLEEP_NS));
+            // This end waits, not the peer.
+            if self.since_ns.is_some() {
+                self.advance();
+            }
+            self.check()?;
+        }
+    }
+}

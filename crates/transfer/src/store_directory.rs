@@ -1,0 +1,130 @@
+//! The directory in which files that arrive are stored.
+
+use super::beneath::{make_parent, open_beneath, open_directory};
+use super::journal::JournalContent;
+use super::nameless_file::nameless_file_at;
+use super::stored_file::{Replacement, StoredFile, check_destination, journal_name, reserve};
+use caudal_core::plan::{FileIdentity, TransferContent, TransferPlan, check_file_name};
+use caudal_core::units::ByteCount;
+use caudal_flow::TransferFileError;
+use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat};
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The directory in which files that arrive are stored, in it and below it. Clones share it.
+#[derive(Debug, Clone)]
+pub struct StoreDirectory(Arc<OwnedFd>);
+
+impl StoreDirectory {
+    /// The directory at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be opened or written to, or the kernel cannot keep paths below it.
+    pub fn open(path: &Path) -> Result<Self, TransferFileError> {
+        let directory = open_directory(path)?;
+        accessat(
+            &directory,
+            ".",
+            Access::WRITE_OK | Access::EXEC_OK,
+            AtFlags::EACCESS,
+        )
+        .map_err(|cause| TransferFileError::Directory {
+            path: path.to_owned(),
+            cause: cause.into(),
+        })?;
+        Ok(Self(Arc::new(directory)))
+    }
+
+    /// Checks that a file can be stored under this name.
+    ///
+    /// # Errors
+    /// When the name is not allowed, or a file of that name exists and is not to be replaced.
+    pub fn check_new(&self, name: &str, overwrite: bool) -> Result<(), TransferFileError> {
+        check_file_name(name).map_err(|cause| TransferFileError::Name {
+            name: name.to_owned(),
+            cause,
+        })?;
+        let (parent, last) = match name.rsplit_once('/') {
+            Some((parent, last)) => (parent, last),
+            None => (".", name),
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        match open_beneath(self.0.as_fd(), parent, flags, Mode::empty()) {
+            Ok(parent) => check_destination(&parent, last, replacement(overwrite)),
+            Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(cause) => Err(TransferFileError::kernel("write", name, cause)),
+        }
+    }
+
+    /// A plan of a download continued behind what an earlier transfer left here, under the name `store_as` or else the last component of
+    /// its own; the same plan where there is nothing to continue.
+    #[must_use]
+    pub fn resume(&self, plan: TransferPlan, store_as: Option<&str>) -> TransferPlan {
+        let TransferContent::File(file) = &plan.content else {
+            return plan;
+        };
+        let name = stored_name(&file.name, store_as);
+        let Some((identity, resume_from)) = self.resumable(name) else {
+            return TransferPlan {
+                resume: true,
+                ..plan
+            };
+        };
+        TransferPlan {
+            content: TransferContent::File(FileIdentity {
+                name: file.name.clone(),
+                ..identity
+            }),
+            resume_from: ByteCount::new(resume_from),
+            resume: true,
+            ..plan
+        }
+    }
+
+    /// The file of which a part is stored, and the bytes that are.
+    fn resumable(&self, name: &str) -> Option<(FileIdentity, u64)> {
+        let open = |name: &str| {
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+            let file = open_beneath(self.0.as_fd(), name, flags, Mode::empty());
+            file.ok().map(File::from)
+        };
+        let mut journal = JournalContent::read(&open(&journal_name(name))?).ok()??;
+        journal.compare(&open(&super::stored_file::part_name(name))?);
+        let resume_from = journal.units.len() as u64 * super::tree_digest::UNIT_BYTES;
+        (resume_from > 0).then(|| (journal.header.identity(), resume_from))
+    }
+
+    /// A file to receive `identity`, under the name `name`.
+    pub(super) fn stored_file(
+        &self,
+        name: &str,
+        identity: &FileIdentity,
+        overwrite: bool,
+        resume: bool,
+    ) -> Result<StoredFile, TransferFileError> {
+        let (parent, last) = make_parent(self.0.as_fd(), name)?;
+        StoredFile::create(parent, last, identity, replacement(overwrite), resume)
+    }
+
+    /// A file without a name, with room for this much.
+    pub(super) fn nameless(&self, bytes: ByteCount) -> Result<File, TransferFileError> {
+        let file = nameless_file_at(self.0.as_fd())
+            .map_err(|cause| TransferFileError::kernel("write", "generated content", cause))?;
+        reserve(&file, 0, bytes)?;
+        Ok(file)
+    }
+}
+
+const fn replacement(overwrite: bool) -> Replacement {
+    match overwrite {
+        true => Replacement::Allowed,
+        false => Replacement::Refused,
+    }
+}
+
+/// The name under which a file that is got is stored.
+pub fn stored_name<'a>(name: &'a str, store_as: Option<&'a str>) -> &'a str {
+    store_as.unwrap_or_else(|| name.rsplit('/').next().unwrap_or(name))
+}

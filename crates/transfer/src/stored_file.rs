@@ -1,0 +1,403 @@
+//! A file that arrives: written under another name, and renamed when it is complete.
+
+use super::journal::{JournalContent, JournalHeader, JournalWriter};
+use blake3::hazmat::ChainingValue;
+use caudal_core::plan::FileIdentity;
+use caudal_core::units::ByteCount;
+use caudal_flow::TransferFileError;
+use rustix::fs::{
+    AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, fallocate, flock,
+    fstat, fsync, ftruncate, linkat, openat, renameat, renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+/// The permissions of new files, less those that the umask takes away.
+const FILE_MODE: u32 = 0o666;
+
+/// Whether an existing file is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Replacement {
+    /// It is.
+    Allowed,
+    /// It is not.
+    Refused,
+}
+
+/// A file that arrives, with the journal of what has arrived where its transfer can be continued.
+#[derive(Debug)]
+pub struct StoredFile {
+    directory: OwnedFd,
+    name: String,
+    replacement: Replacement,
+    part: Arc<File>,
+    journal: Option<JournalWriter>,
+    /// The units that were there before.
+    units: Vec<ChainingValue>,
+    /// Of these, how many were compared with their records.
+    compared: usize,
+    is_complete: bool,
+}
+
+impl StoredFile {
+    /// The file `name` in `directory`, to receive `identity`, from an earlier transfer on when `resume`.
+    ///
+    /// # Errors
+    /// When it exists, is being written or cannot be written, or there is no space.
+    pub(super) fn create(
+        directory: OwnedFd,
+        name: &str,
+        identity: &FileIdentity,
+        replacement: Replacement,
+        resume: bool,
+    ) -> Result<Self, TransferFileError> {
+        check_destination(&directory, name, replacement)?;
+        // From here on what is not to be kept is removed when this is dropped.
+        let mut stored = Self {
+            part: Arc::new(open_part(&directory, name)?),
+            directory,
+            name: name.to_owned(),
+            replacement,
+            journal: None,
+            units: Vec::new(),
+            compared: 0,
+            is_complete: false,
+        };
+        if let Some(header) = JournalHeader::of(identity) {
+            stored.begin_journal(&header, resume)?;
+        }
+        stored.prepare(identity.bytes)?;
+        Ok(stored)
+    }
+
+    /// Begins the journal, or goes on with that of an earlier transfer.
+    fn begin_journal(
+        &mut self,
+        header: &JournalHeader,
+        resume: bool,
+    ) -> Result<(), TransferFileError> {
+        let file = open_regular(&self.directory, &journal_name(&self.name))?;
+        let name = self.name.as_str();
+        let failed =
+            |doing| move |cause: std::io::Error| TransferFileError::kernel(doing, name, cause);
+        if resume {
+            let known = known_units(&file, header, &self.part).map_err(failed("read"))?;
+            (self.units, self.compared) = known;
+        }
+        let writer = JournalWriter::begin(file, header, &self.units).map_err(failed("write"))?;
+        self.journal = Some(writer);
+        Ok(())
+    }
+
+    /// Cuts off what is not to be kept, and reserves the space for the rest.
+    fn prepare(&self, bytes: Option<ByteCount>) -> Result<(), TransferFileError> {
+        let kept = self.resume_from();
+        ftruncate(&*self.part, kept)
+            .map_err(|cause| TransferFileError::kernel("write", &self.name, cause))?;
+        match bytes {
+            Some(bytes) => reserve(&self.part, kept, bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// The bytes that were there before.
+    pub(super) fn resume_from(&self) -> u64 {
+        self.units.len() as u64 * super::tree_digest::UNIT_BYTES
+    }
+
+    /// The file to write to.
+    pub(super) fn part(&self) -> Arc<File> {
+        Arc::clone(&self.part)
+    }
+
+    /// The units that were there before, and how many of them were compared with their records.
+    pub(super) fn known_units(&self) -> (&[ChainingValue], usize) {
+        (&self.units, self.compared)
+    }
+
+    /// Records the next unit, which was written.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub(super) fn record(&mut self, unit: &ChainingValue) -> Result<(), TransferFileError> {
+        match &mut self.journal {
+            Some(journal) => journal.record(unit).map_err(|cause| {
+                TransferFileError::kernel("keep the journal of", &self.name, cause)
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// When a file of that name has appeared meanwhile, or the kernel refuses.
+    pub(super) fn complete(&mut self) -> Result<(), TransferFileError> {
+        let part = part_name(&self.name);
+        let renamed = match self.replacement {
+            Replacement::Allowed => renameat(&self.directory, &*part, &self.directory, &*self.name),
+            Replacement::Refused => self.rename_to_new(&part),
+        };
+        renamed.map_err(|cause| match cause {
+            Errno::EXIST => TransferFileError::Exists {
+                name: self.name.clone(),
+            },
+            cause => TransferFileError::kernel("rename", &self.name, cause),
+        })?;
+        self.is_complete = true;
+        // A journal without its file is overwritten by the next transfer of that name.
+        let _ = unlinkat(
+            &self.directory,
+            &*journal_name(&self.name),
+            AtFlags::empty(),
+        );
+        Ok(())
+    }
+
+    /// Renames the file unless one of that name exists.
+    fn rename_to_new(&self, part: &str) -> rustix::io::Result<()> {
+        let (directory, name) = (&self.directory, self.name.as_str());
+        match renameat_with(directory, part, directory, name, RenameFlags::NOREPLACE) {
+            // A file system without the flag: a new name fails as well where it is taken.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                linkat(directory, part, directory, name, AtFlags::empty())?;
+                unlinkat(directory, part, AtFlags::empty())
+            }
+            result => result,
+        }
+    }
+
+    /// Makes the name of the file last, as its content does.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub(super) fn sync_directory(&self) -> Result<(), TransferFileError> {
+        fsync(&self.directory).map_err(|cause| TransferFileError::kernel("sync", &self.name, cause))
+    }
+
+    /// Removes what has arrived.
+    pub(super) fn discard(&mut self) {
+        self.is_complete = true;
+        // What cannot be removed is overwritten by the next transfer of that name.
+        let _ = unlinkat(&self.directory, &*part_name(&self.name), AtFlags::empty());
+        let _ = unlinkat(
+            &self.directory,
+            &*journal_name(&self.name),
+            AtFlags::empty(),
+        );
+    }
+}
+
+impl Drop for StoredFile {
+    /// Keeps a part of the file only where a later transfer can go on behind it.
+    fn drop(&mut self) {
+        let has_units = self
+            .journal
+            .as_ref()
+            .is_some_and(|journal| journal.records() > 0);
+        if !self.is_complete && !has_units {
+            self.discard();
+        }
+    }
+}
+
+/// The name of the partial file.
+pub(super) fn part_name(name: &str) -> String {
+    format!("{name}.part")
+}
+
+/// The name of its journal.
+pub(super) fn journal_name(name: &str) -> String {
+    format!("{name}.part.journal")
+}
+
+/// Checks that a file can have this name in the end.
+pub(super) fn check_destination(
+    directory: &OwnedFd,
+    name: &str,
+    replacement: Replacement,
+) -> Result<(), TransferFileError> {
+    if name.ends_with(".part") || name.ends_with(".part.journal") {
+        return Err(TransferFileError::Reserved {
+            name: name.to_owned(),
+        });
+    }
+    match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(()),
+        Err(cause) => Err(TransferFileError::kernel("write", name, cause)),
+        Ok(stat) => match (FileType::from_raw_mode(stat.st_mode), replacement) {
+            (FileType::RegularFile, Replacement::Allowed) => Ok(()),
+            (_, Replacement::Refused) => Err(TransferFileError::Exists {
+                name: name.to_owned(),
+            }),
+            _ => Err(TransferFileError::NotRegular {
+                name: name.to_owned(),
+            }),
+        },
+    }
+}
+
+/// Opens the partial file for this transfer alone.
+fn open_part(directory: &OwnedFd, name: &str) -> Result<File, TransferFileError> {
+    let part = part_name(name);
+    let file = open_regular(directory, &part)?;
+    let busy = || TransferFileError::Busy {
+        name: name.to_owned(),
+    };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => return Err(busy()),
+        Err(cause) => return Err(TransferFileError::kernel("lock", &part, cause)),
+    }
+    // Another transfer may have renamed or removed it before the lock was had.
+    let failed = |cause| TransferFileError::kernel("write", &part, cause);
+    let own = fstat(&file).map_err(failed)?;
+    match statat(directory, &*part, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(named) if (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino) => Ok(file),
+        _ => Err(busy()),
+    }
+}
+
+fn open_regular(directory: &OwnedFd, name: &str) -> Result<File, TransferFileError> {
+    let flags = OFlags::RDWR
+        | OFlags::CREATE
+        | OFlags::NOFOLLOW
+        | OFlags::NONBLOCK
+        | OFlags::NOCTTY
+        | OFlags::CLOEXEC;
+    let failed = |cause| TransferFileError::kernel("write", name, cause);
+    let mode = Mode::from_raw_mode(FILE_MODE);
+    let file = openat(directory.as_fd(), name, flags, mode).map_err(failed)?;
+    let stat = fstat(&file).map_err(failed)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(TransferFileError::NotRegular {
+            name: name.to_owned(),
+        });
+    }
+    Ok(File::from(file))
+}
+
+/// The units of a partial file that belong to the file that is to arrive, and how many of them were compared with their records.
+fn known_units(
+    journal: &File,
+    header: &JournalHeader,
+    part: &File,
+) -> std::io::Result<(Vec<ChainingValue>, usize)> {
+    let read = JournalContent::read(journal)?.filter(|read| {
+        (read.header.bytes, read.header.modified_ns) == (header.bytes, header.modified_ns)
+    });
+    Ok(read.map_or_else(Default::default, |mut read| {
+        let compared = read.compare(part);
+        (read.units, compared)
+    }))
+}
+
+/// Reserves space for a file of which the first `kept` bytes are there.
+pub(super) fn reserve(file: &File, kept: u64, bytes: ByteCount) -> Result<(), TransferFileError> {
+    let missing = bytes.get().saturating_sub(kept);
+    if missing == 0 {
+        return Ok(());
+    }
+    loop {
+        match fallocate(file, FallocateFlags::KEEP_SIZE, kept, missing) {
+            Err(Errno::INTR) => {}
+            Err(Errno::NOSPC | Errno::FBIG | Errno::DQUOT) => {
+                return Err(TransferFileError::NoSpace { bytes });
+            }
+            // A file system that cannot reserve tells when it is full.
+            _ => return Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::ScratchDirectory;
+    use super::super::tree_digest::{UNIT_BYTES, unit_digest};
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    fn identity(bytes: u64) -> FileIdentity {
+        FileIdentity {
+            name: "file".to_owned(),
+            bytes: Some(ByteCount::new(bytes)),
+            modified_ns: Some(7),
+        }
+    }
+
+    fn stored(
+        scratch: &ScratchDirectory,
+        identity: &FileIdentity,
+        resume: bool,
+    ) -> Result<StoredFile, TransferFileError> {
+        let directory = OwnedFd::from(File::open(scratch.path()).unwrap());
+        StoredFile::create(directory, "file", identity, Replacement::Refused, resume)
+    }
+
+    /// Writes and records this many units.
+    fn write_units(file: &mut StoredFile, units: u64) {
+        for number in 0..units {
+            let unit = vec![number as u8; UNIT_BYTES as usize];
+            let part = file.part();
+            part.write_all_at(&unit, number * UNIT_BYTES).unwrap();
+            file.record(&unit_digest(number, &unit)).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_part_with_units_is_kept_for_the_same_file_and_for_no_other() {
+        let scratch = ScratchDirectory::new("stored");
+        let same = identity(5 << 20);
+        let mut first = stored(&scratch, &same, false).unwrap();
+        assert!(
+            stored(&scratch, &same, true).is_err(),
+            "it is being written"
+        );
+        write_units(&mut first, 2);
+        drop(first);
+        assert_eq!(scratch.names(), ["file.part", "file.part.journal"]);
+        let resumed = stored(&scratch, &same, true).unwrap();
+        assert_eq!(resumed.resume_from(), 2 << 20);
+        drop(resumed);
+        let other = FileIdentity {
+            modified_ns: Some(8),
+            ..same
+        };
+        assert_eq!(stored(&scratch, &other, true).unwrap().resume_from(), 0);
+        assert_eq!(scratch.names(), [""; 0], "nothing to resume is kept");
+    }
+
+    #[test]
+    fn a_file_that_appears_meanwhile_is_not_replaced() {
+        let scratch = ScratchDirectory::new("stored");
+        let mut file = stored(&scratch, &identity(5 << 20), false).unwrap();
+        write_units(&mut file, 1);
+        scratch.write("file", b"theirs");
+        let error = file.complete().unwrap_err();
+        assert_eq!(error.to_string(), "\"file\" exists already");
+        drop(file);
+        assert_eq!(scratch.read("file"), b"theirs");
+    }
+
+    #[test]
+    fn a_complete_file_has_its_name_and_nothing_beside_it() {
+        let scratch = ScratchDirectory::new("stored");
+        let mut file = stored(&scratch, &identity(3), false).unwrap();
+        file.part().write_all_at(b"abc", 0).unwrap();
+        file.complete().unwrap();
+        file.sync_directory().unwrap();
+        drop(file);
+        assert_eq!(scratch.names(), ["file"]);
+        assert_eq!(scratch.read("file"), b"abc");
+    }
+
+    #[test]
+    fn a_file_that_does_not_fit_is_refused_at_once() {
+        let scratch = ScratchDirectory::new("stored");
+        let error = stored(&scratch, &identity(1 << 60), false).unwrap_err();
+        assert!(error.to_string().contains("no space for"), "{error}");
+        assert_eq!(scratch.names(), [""; 0]);
+    }
+}

@@ -1,0 +1,32 @@
+//! Events and runs as people and programs read them: text, tables, comma-separated values, JSON lines, and rows that a terminal
+//! rewrites. Where it goes is a [`sink::TextSink`], how wide it is a [`width::LineWidth`].
+#![forbid(unsafe_code)]
+
+pub mod capture;
+pub mod closing;
+pub mod column;
+mod columns;
+pub mod connect;
+pub mod csv;
+pub mod emphasis;
+pub mod findings;
+mod idle_windows;
+pub mod interval_table;
+pub mod json_lines;
+pub mod kind_view;
+pub mod list;
+mod next_step;
+pub mod path;
+mod progress;
+pub mod quality;
+pub mod round_trips;
+pub mod run_table;
+pub mod search_table;
+pub mod sink;
+mod table;
+pub mod text;
+pub mod text_form;
+pub mod text_view;
+pub mod transfers;
+pub mod width;
+mod window_text;

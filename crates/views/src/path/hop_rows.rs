@@ -1,0 +1,148 @@
+//! The table of hops: a row each, below the link that leads to it.
+
+use super::link_text::link_text;
+use crate::columns::{ms, share};
+use crate::interval_table::Detail;
+use crate::text::{indented, truncated};
+use caudal_core::path::{HopAnswering, PathHop, PathLink, PathReport};
+use caudal_core::quantity::Unit;
+use unicode_width::UnicodeWidthStr;
+
+/// The columns of the address with its name.
+const NAME: usize = 40;
+/// The beginning of a line on a link.
+const LINK: &str = "  |  ";
+/// The beginning of the second line on a link.
+const LINK_MORE: &str = "  |    ";
+/// The beginning of a line below a hop.
+const BELOW: &str = "     ";
+/// The addresses that other flows met which are shown unless all are asked for.
+const MAX_ADDRESSES: usize = 4;
+
+/// The table of hops; nothing without hops.
+pub(super) fn lines(report: &PathReport, detail: Detail) -> Vec<String> {
+    if report.hops.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![cells([
+        "hop",
+        "address (name)",
+        "loss",
+        "min",
+        "avg",
+        "max ms",
+    ])];
+    for hop in &report.hops {
+        if let Some(link) = report.link(hop.ttl) {
+            lines.extend(link_lines(report, link, detail));
+        }
+        if hop.answering == HopAnswering::NothingFromHere {
+            lines.push(end_row(hop, &report.hops));
+            break;
+        }
+        lines.push(row(hop));
+        lines.extend(below(hop, detail));
+    }
+    lines
+}
+
+fn cells([ttl, name, loss, min, mean, max]: [&str; 6]) -> String {
+    let name = truncated(name, NAME);
+    let pad = " ".repeat(NAME.saturating_sub(name.width()));
+    format!("{ttl:>3}  {name}{pad} {loss:>7} {min:>7} {mean:>7} {max:>7}")
+}
+
+/// The row of a hop.
+fn row(hop: &PathHop) -> String {
+    let [min, mean, max] = match &hop.rtt_ms {
+        Some(rtt) => [rtt.min, rtt.mean, rtt.max].map(|each| ms(Some(each * 1e3))),
+        None => ["-"; 3].map(str::to_owned),
+    };
+    let loss = match hop.answering {
+        HopAnswering::Answers => share(hop.loss()),
+        HopAnswering::RateLimited => "limited".to_owned(),
+        HopAnswering::Silent | HopAnswering::NothingFromHere => "-".to_owned(),
+    };
+    cells([&hop.ttl.to_string(), &title(hop), &loss, &min, &mean, &max])
+}
+
+/// The address of a hop with its name.
+pub(super) fn title(hop: &PathHop) -> String {
+    match (hop.address, &hop.name) {
+        (Some(address), Some(name)) => format!("{address} ({name})"),
+        (Some(address), None) => address.to_string(),
+        (None, _) => "does not answer".to_owned(),
+    }
+}
+
+/// The row of the hops from this one on, none of which answers.
+pub(super) fn end_row(hop: &PathHop, hops: &[PathHop]) -> String {
+    match hops.last().map_or(hop.ttl, |last| last.ttl) {
+        last if last > hop.ttl => format!("{:>3}–{last}  nothing answers", hop.ttl)
+            .trim_start()
+            .to_owned(),
+        _ => format!("{:>3}  nothing answers", hop.ttl),
+    }
+}
+
+/// The lines on a link: of every detail the reason for its class too.
+fn link_lines(report: &PathReport, link: &PathLink, detail: Detail) -> Vec<String> {
+    let narrow = report.narrow.as_ref();
+    let mark = match narrow.map(|narrow| narrow.ttl) {
+        Some(ttl) if ttl == link.ttl => ", narrow link",
+        _ if report.may_be_narrow(link.ttl) => ", perhaps the narrow link",
+        _ => "",
+    };
+    let mut lines = indented(&format!("{}{mark}", link_text(link)), LINK, LINK_MORE);
+    if detail == Detail::Every {
+        let why = format!("{} ({} confidence)", link.reason, link.confidence.name());
+        lines.extend(indented(&why, LINK_MORE, LINK_MORE));
+    }
+    lines
+}
+
+/// The lines below the row of a hop: a rate limit, the addresses of other flows, and of every detail its whole name.
+fn below(hop: &PathHop, detail: Detail) -> Vec<String> {
+    let mut texts = Vec::new();
+    if detail == Detail::Every && title(hop).width() > NAME {
+        texts.extend(hop.name.as_ref().map(|name| format!("name: {name}")));
+    }
+    let interval = hop
+        .answer_interval_ms
+        .map(|ms| Unit::Seconds.show(ms / 1e3));
+    match (hop.answering, interval) {
+        (HopAnswering::RateLimited, Some(interval)) => {
+            texts.push(format!("limits its answers to one in {interval}"));
+        }
+        (HopAnswering::RateLimited, None) => {
+            texts.push("limits the rate of its answers".to_owned());
+        }
+        _ => {}
+    }
+    texts.extend(other_addresses(hop, detail));
+    if let (Detail::Every, Some(hops)) = (detail, hop.return_hops) {
+        texts.push(match hops {
+            1 => "answers come back over 1 hop".to_owned(),
+            hops => format!("answers come back over {hops} hops"),
+        });
+    }
+    texts
+        .iter()
+        .flat_map(|text| indented(text, BELOW, "       "))
+        .collect()
+}
+
+/// The addresses that other flows met at this hop.
+fn other_addresses(hop: &PathHop, detail: Detail) -> Option<String> {
+    let max = match detail {
+        Detail::Usual => MAX_ADDRESSES,
+        Detail::Every => usize::MAX,
+    };
+    let shown = hop.other_addresses.iter().take(max);
+    let shown: Vec<String> = shown.map(ToString::to_string).collect();
+    let more = match hop.other_addresses.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!shown.is_empty()).then(|| format!("other flows: {}{more}", shown.join(", ")))
+}

@@ -1,0 +1,227 @@
+//! The closing block of a test of latency under load: the grade first, then the phases, then what to do.
+
+use crate::columns::{ms, rate, share};
+use crate::interval_table::Detail;
+use crate::text::{self, fold};
+use crate::text_form::TextForm;
+use crate::width::LineWidth;
+use caudal_core::plan::{Direction, PhaseLoad};
+use caudal_core::quality::{Advice, AdviceCode, PhaseReport, ProbeKind, QualityReport};
+use caudal_core::run::Run;
+
+/// The lines of the closing block.
+#[must_use]
+pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
+    let Some(report) = run.quality() else {
+        return Vec::new();
+    };
+    let mut lines = report_lines(report, form);
+    if !form.quiet {
+        lines.extend(text::warnings(run, form.width));
+    }
+    lines
+}
+
+/// The same without the warnings of the run.
+#[must_use]
+pub fn report_lines(report: &QualityReport, form: TextForm) -> Vec<String> {
+    let mut lines = vec![grade_line(report, form.width)];
+    lines.extend(phase_table(report));
+    if form.quiet {
+        return lines;
+    }
+    lines.extend(responsiveness_line(report, form.width));
+    lines.extend(one_way_line(report, form.width));
+    if form.detail == Detail::Every {
+        let width = form.width;
+        let phases = || report.phases.iter();
+        lines.extend(phases().flat_map(|phase| added_lines(phase, width)));
+        lines.extend(phases().filter_map(|phase| responsiveness_parts(phase, width)));
+        lines.extend(phases().filter_map(|phase| one_way_percentiles(phase, width)));
+        lines.extend(report.phases.iter().flat_map(probe_lines));
+    }
+    for advice in &report.advice {
+        lines.push(fold(&advice.finding, 4, form.width));
+        lines.push(fold(&format!("  → {}", advice.remedy), 4, form.width));
+    }
+    lines
+}
+
+/// The grade with what it was given for.
+fn grade_line(report: &QualityReport, width: LineWidth) -> String {
+    let Some(graded) = &report.grade else {
+        return fold(no_grade(report), 4, width);
+    };
+    let each: Vec<String> = report
+        .phases
+        .iter()
+        .filter_map(|phase| {
+            let (added, grade) = (phase.added_rtt?, phase.grade?);
+            let (name, grade) = (phase.load.name(), grade.name());
+            Some(format!("{name} {} ms, {grade}", ms(Some(added.mean_us))))
+        })
+        .collect();
+    fold(
+        &format!(
+            "grade {}: load adds {} ms to the round-trip time on average ({})",
+            graded.grade.name(),
+            ms(Some(graded.increase_us)),
+            each.join("; ")
+        ),
+        4,
+        width,
+    )
+}
+
+/// Why there is no grade.
+fn no_grade(report: &QualityReport) -> &'static str {
+    let is_slow = |advice: &Advice| advice.code == AdviceCode::SlowLink;
+    let has = |load| report.phases.iter().any(|phase| phase.load == load);
+    if report.advice.iter().any(is_slow) {
+        "no grade: no probe came back under load, over a slow link"
+    } else if has(PhaseLoad::Idle) && has(PhaseLoad::Download) && has(PhaseLoad::Upload) {
+        "no grade: too few UDP probes came back to compare the phases"
+    } else {
+        "no grade: it takes a download, an upload and an idle phase"
+    }
+}
+
+/// A row a phase: goodput, round-trip times of UDP probes, their loss; of TCP probes where UDP does not pass.
+fn phase_table(report: &QualityReport) -> Vec<String> {
+    let header = format!(
+        "{:<8} {:>13} {:>13}  {:>7} {:>7} {:>7} {:>7} {:>7}",
+        "RTT ms", "down", "up", "p50", "p95", "p99", "max", "lost"
+    );
+    let mut lines = vec![header];
+    for phase in &report.phases {
+        let goodput = |direction| phase.direction(direction)?.summary.goodput_mean();
+        let udp = phase.probe(ProbeKind::Udp);
+        let udp = udp.or_else(|| phase.probe(ProbeKind::Tcp));
+        lines.push(format!(
+            "{:<8} {:>13} {:>13}  {:>7} {:>7} {:>7} {:>7} {:>7}",
+            phase.load.name(),
+            rate(goodput(Direction::Down)),
+            rate(goodput(Direction::Up)),
+            ms(udp.map(|udp| udp.p50_us)),
+            ms(udp.and_then(|udp| udp.p95_us)),
+            ms(udp.and_then(|udp| udp.p99_us)),
+            ms(udp.map(|udp| udp.max_us)),
+            share(udp.map(|udp| udp.lost as f64 / udp.sent.max(1) as f64)),
+        ));
+    }
+    lines
+}
+
+/// The delay that load adds in each direction, and its queue.
+fn added_lines(phase: &PhaseReport, width: LineWidth) -> Vec<String> {
+    let each = phase.added.iter().map(|added| {
+        let queue = added.queue_max_bytes.map_or_else(String::new, |bytes| {
+            format!(", a queue of up to {}", text::bytes(bytes as u64))
+        });
+        let again = phase
+            .direction(added.direction)
+            .and_then(|load| load.retransmitted)
+            .map_or_else(String::new, |part| {
+                format!("; {} retransmitted", share(Some(part)))
+            });
+        let line = format!(
+            "{} adds, {}: mean {}, max {} ms{queue}{again}",
+            phase.load.name(),
+            added.direction.in_text(),
+            ms(Some(added.increase.mean_us)),
+            ms(Some(added.increase.max_us)),
+        );
+        fold(&line, 4, width)
+    });
+    each.collect()
+}
+
+/// The responsiveness of each phase with load.
+fn responsiveness_line(report: &QualityReport, width: LineWidth) -> Option<String> {
+    let each: Vec<String> = report
+        .phases
+        .iter()
+        .filter_map(|phase| {
+            let found = phase.responsiveness?;
+            let (name, confidence) = (phase.load.name(), found.confidence.name());
+            Some(format!(
+                "{name} {:.0} RPM ({confidence} confidence)",
+                found.rpm
+            ))
+        })
+        .collect();
+    (!each.is_empty()).then(|| fold(&format!("responsiveness: {}", each.join(", ")), 4, width))
+}
+
+/// The responsiveness of a phase with its parts.
+fn responsiveness_parts(phase: &PhaseReport, width: LineWidth) -> Option<String> {
+    let found = phase.responsiveness?;
+    let line = format!(
+        "responsiveness, {}: new connections {:.0} RPM (handshake {} ms, request {} ms), loaded flows {:.0} RPM ({} ms)",
+        phase.load.name(),
+        found.foreign_rpm,
+        ms(Some(found.tcp_f_us)),
+        ms(Some(found.http_f_us)),
+        found.loaded_rpm,
+        ms(Some(found.http_l_us)),
+    );
+    Some(fold(&line, 4, width))
+}
+
+/// The median delay each way in each phase; where the clocks do not allow to tell it, why.
+fn one_way_line(report: &QualityReport, width: LineWidth) -> Option<String> {
+    let ways = || report.phases.iter().flat_map(|phase| &phase.one_way);
+    if let Some(reason) = ways().find_map(|way| way.cannot_tell.as_ref()) {
+        let line = format!("delay each way: cannot tell, because {reason}");
+        return Some(fold(&line, 4, width));
+    }
+    let each = report.phases.iter().map(|phase| {
+        let ways: Vec<String> = phase
+            .one_way
+            .iter()
+            .map(|way| format!("{} {}", way.direction.name(), ms(way.p50_us)))
+            .collect();
+        format!("{} {}", phase.load.name(), ways.join(" "))
+    });
+    let each: Vec<String> = each.collect();
+    let line = format!("delay each way, median in ms: {}", each.join("; "));
+    (!each.is_empty()).then(|| fold(&line, 4, width))
+}
+
+/// The percentiles of the delay each way in a phase; `None` where they cannot be determined.
+fn one_way_percentiles(phase: &PhaseReport, width: LineWidth) -> Option<String> {
+    let told = phase.one_way.iter().filter(|way| way.cannot_tell.is_none());
+    let each: Vec<String> = told
+        .map(|way| {
+            format!(
+                "{} p50 {} p95 {} p99 {} max {}",
+                way.direction.in_text(),
+                ms(way.p50_us),
+                ms(way.p95_us),
+                ms(way.p99_us),
+                ms(way.max_us)
+            )
+        })
+        .collect();
+    let name = phase.load.name();
+    let line = format!("delay each way in ms, {name}: {}", each.join(", "));
+    (!each.is_empty()).then(|| fold(&line, 4, width))
+}
+
+/// Every probe of a phase.
+fn probe_lines(phase: &PhaseReport) -> Vec<String> {
+    let each = phase.probes.iter().map(|probe| {
+        format!(
+            "  {:<8} {:<13} n {:>5} lost {:>3}  p50 {:>7} p95 {:>7} p99 {:>7} max {:>7}",
+            phase.load.name(),
+            probe.probe.title(),
+            probe.sent,
+            probe.lost,
+            ms(Some(probe.p50_us)),
+            ms(probe.p95_us),
+            ms(probe.p99_us),
+            ms(Some(probe.max_us)),
+        )
+    });
+    each.collect()
+}

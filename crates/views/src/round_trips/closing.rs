@@ -1,0 +1,280 @@
+//! The closing block of a round-trip test.
+
+use super::outliers::outlier_lines;
+use crate::text::{fold, percent, time_us};
+use crate::width::LineWidth;
+use caudal_core::echo::{KernelSplit, OneWaySummary, ReplySummary, SizeSummary};
+use caudal_core::link::link_rate;
+use caudal_core::plan::{Direction, EchoSchedule};
+use caudal_core::prediction::{PredictionCheck, RelativeDifference};
+use caudal_core::quantity::{EstimateInUnit, Unit};
+use caudal_core::run::{RoundTripSummary, Run};
+use caudal_core::text::ExternalText;
+use caudal_stats::{Estimate, IntervalMethod};
+
+/// Maximum number of sizes the closing block shows one by one; of more it shows the first and the last.
+const MAX_SIZES: usize = 4;
+/// Maximum number of sizes named that took other times than predicted.
+const MAX_FAILED: usize = 3;
+/// The closing block of a round-trip test.
+#[derive(Debug, Clone, Copy)]
+pub struct Closing<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Its summary.
+    pub summary: &'a RoundTripSummary,
+}
+
+impl Closing<'_> {
+    /// The lines of the block.
+    #[must_use]
+    pub fn lines(&self, width: LineWidth) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut push = |text: String| lines.push(fold(&text, 4, width));
+        let times = self.run.flows().iter().filter_map(|flow| flow.connect_us);
+        let times: Vec<f64> = times.collect();
+        let min = times.iter().copied().reduce(f64::min);
+        let max = times.iter().copied().reduce(f64::max);
+        if let (Some(min), Some(max)) = (min.map(time_us), max.map(time_us)) {
+            push(match times.len() {
+                1 => format!("connected in {min}"),
+                several => format!("{several} connections, each made in {min} to {max}"),
+            });
+        }
+        for size in self.shown_sizes() {
+            self.size(size, &mut push);
+        }
+        let schedule = self.run.plan.rtt().and_then(|plan| plan.schedule);
+        let is_scheduled = matches!(schedule, Some(EchoSchedule::Every { .. }));
+        if let Some(why) = self
+            .summary
+            .kernel_stamps_missing
+            .as_ref()
+            .filter(|_| !is_scheduled)
+        {
+            push(format!("host and network cannot be separated: {why}"));
+        }
+        self.losses(&mut push);
+        self.predictions(&mut push);
+        lines
+    }
+
+    /// The prediction for the largest message, and the number of sizes for which predictions held.
+    fn predictions(&self, push: &mut impl FnMut(String)) {
+        let all = self.run.predictions();
+        let by_value = |a: &&PredictionCheck, b: &&PredictionCheck| {
+            a.prediction.value.total_cmp(&b.prediction.value)
+        };
+        let Some(largest) = all.iter().max_by(by_value) else {
+            if let Some(why) = self.no_prediction() {
+                push(format!("predicted: nothing, because {why}"));
+            }
+            return;
+        };
+        push(format!("predicted: {} {largest}", largest.prediction.title));
+        if all.len() < 2 {
+            return;
+        }
+        let tolerance = largest.prediction.tolerance;
+        let mut failed: Vec<&PredictionCheck> = all.iter().filter(|one| !one.holds).collect();
+        if failed.is_empty() {
+            push(format!(
+                "  all {} sizes are within {tolerance} of theirs",
+                all.len()
+            ));
+            return;
+        }
+        let off = |one: &PredictionCheck| one.difference.unwrap_or(0.0).abs();
+        failed.sort_by(|a, b| off(b).total_cmp(&off(a)));
+        let worst: Vec<String> = failed
+            .iter()
+            .take(MAX_FAILED)
+            .map(|one| {
+                let title = one.prediction.title.trim_start_matches("round trip of ");
+                let difference = one.difference.map(RelativeDifference);
+                format!(
+                    "{title}: {}",
+                    difference.map_or_else(String::new, |difference| difference.to_string())
+                )
+            })
+            .collect();
+        push(format!(
+            "  {} of {} sizes are not within {tolerance} of theirs, the furthest {}",
+            failed.len(),
+            all.len(),
+            worst.join(", ")
+        ));
+    }
+
+    /// The reason why nothing was predicted.
+    fn no_prediction(&self) -> Option<&'static str> {
+        let environment = self.run.environment.as_ref()?;
+        let (client, server) = (environment.client.as_ref()?, environment.server.as_ref()?);
+        if environment.tcp_proxy.is_some() {
+            return Some(
+                "TCP is ended in the middle, and the rates of the paths to there are not known",
+            );
+        }
+        let loopback = client.interface.as_ref().map(ExternalText::as_received) == Some("lo");
+        let rate_of = |direction| link_rate(None, client, server, loopback, direction);
+        match (rate_of(Direction::Up), rate_of(Direction::Down)) {
+            (Ok((up, _)), Ok((down, _))) if up != down => {
+                return Some("the link has another rate in each direction");
+            }
+            (up, _) => up,
+        }
+        .err()
+        .map(caudal_core::link::UnknownLinkRate::as_str)
+    }
+
+    /// The sizes shown one by one.
+    fn shown_sizes(&self) -> Vec<&SizeSummary> {
+        match self.summary.sizes.as_slice() {
+            few if few.len() <= MAX_SIZES => few.iter().collect(),
+            [first, .., last] => vec![first, last],
+            _ => Vec::new(),
+        }
+    }
+
+    fn size(&self, size: &SizeSummary, push: &mut impl FnMut(String)) {
+        let replies = &size.pooled;
+        let Some(rtt) = &replies.rtt_us else {
+            push(format!("{} B: no reply came in time", size.size_bytes));
+            return;
+        };
+        let doubt = match self.run.episodes.iter().find(|one| one.is_open()) {
+            Some(silence) => format!("; until {:.1} s only", silence.from_s),
+            None if rtt.mean_trusted => String::new(),
+            None => "; unreliable: too few independent samples".to_owned(),
+        };
+        let interval = if rtt.confidence > 0.0 {
+            let estimate = Estimate {
+                mean: rtt.mean / 1e6,
+                low: rtt.mean_low / 1e6,
+                high: rtt.mean_high / 1e6,
+                confidence: rtt.confidence,
+                n: rtt.n,
+                method: IntervalMethod::BatchMeansT,
+            };
+            let shown = EstimateInUnit::new(&estimate, Unit::Seconds);
+            format!(
+                "{} on average ({}, batch means over {} round trips{doubt})",
+                shown.mean(),
+                shown.confidence_interval().unwrap_or_default(),
+                rtt.n
+            )
+        } else {
+            format!("{} on average (one value: no interval)", time_us(rtt.mean))
+        };
+        push(format!("{} B: {interval}", size.size_bytes));
+        if let Some(split) = &replies.kernel {
+            push(self.kernel_split(split, size.size_bytes));
+        }
+        for line in replies.outliers.iter().flat_map(outlier_lines) {
+            push(line);
+        }
+        if let Some(late) = &replies.lateness_us {
+            push(format!(
+                "  schedule: messages left late by p50 {}, p99 {}, max {}; this is part of their round trips",
+                time_us(late.p50),
+                late.p99.map_or_else(|| "–".to_owned(), time_us),
+                time_us(late.max)
+            ));
+        }
+        for (name, way) in [("upload", &replies.up), ("download", &replies.down)] {
+            if let Some(way) = way {
+                push(one_way(name, way));
+            }
+        }
+    }
+
+    /// The line on the parts of a round trip by this host's kernel.
+    fn kernel_split(&self, split: &KernelSplit, size_bytes: u32) -> String {
+        let paced = if self.is_reply_paced(size_bytes) {
+            " with its pacing by bbr"
+        } else {
+            ""
+        };
+        let queue = split.queue_us.filter(|queue| queue.p50 > 0.0);
+        let queue = queue.map_or_else(String::new, |queue| {
+            format!("{} this host's send queues, ", time_us(queue.p50))
+        });
+        format!(
+            "  where: {} network and server{paced}, {queue}{} this host's calls and wake-ups (p50 of {} messages with \
+             kernel timestamps)",
+            time_us(split.kernel_rtt_us.p50),
+            time_us(split.host_us.p50),
+            split.host_us.n
+        )
+    }
+
+    /// `true` when the server's congestion control spreads the segments of a reply of this size, which no timestamp of this host
+    /// separates from the network.
+    fn is_reply_paced(&self, size_bytes: u32) -> bool {
+        let granted = self
+            .run
+            .flows()
+            .iter()
+            .filter_map(|flow| flow.server_granted.as_ref());
+        granted
+            .filter(|granted| granted.mss.is_none_or(|mss| size_bytes > mss))
+            .filter_map(|granted| granted.congestion.as_ref().map(ExternalText::as_received))
+            .any(|name| name.starts_with("bbr"))
+    }
+
+    fn losses(&self, push: &mut impl FnMut(String)) {
+        let sum = |of: fn(&ReplySummary) -> u64| {
+            self.summary
+                .sizes
+                .iter()
+                .map(|size| of(&size.pooled))
+                .sum::<u64>()
+        };
+        let (sent, lost) = (sum(|one| one.sent), sum(|one| one.lost));
+        let strays = (sum(|one| one.late), sum(|one| one.duplicate));
+        let counts = format!("{} late, {} duplicate", strays.0, strays.1);
+        let counts = match self.run.episodes.iter().find(|one| one.is_open()) {
+            Some(silence) => format!("{counts}; {}", silence.text()),
+            None => counts,
+        };
+        if lost == 0 {
+            push(format!("lost: none of {sent} messages; {counts}"));
+            return;
+        }
+        push(format!(
+            "lost: {lost} of {sent} messages ({}); {counts}",
+            percent(lost as f64 / sent as f64)
+        ));
+        for size in &self.summary.sizes {
+            if let (1.., Some(loss)) = (size.pooled.lost, &size.pooled.loss) {
+                push(format!(
+                    "  {} B: {} of {}, {}",
+                    size.size_bytes,
+                    size.pooled.lost,
+                    size.pooled.sent,
+                    EstimateInUnit::new(loss, Unit::Share)
+                ));
+            }
+        }
+    }
+}
+
+fn one_way(name: &str, way: &OneWaySummary) -> String {
+    let us = |us: Option<f64>| us.map_or_else(|| "–".to_owned(), time_us);
+    let delay = match (&way.delay_us, way.bound_us) {
+        (Some(delay), Some(bound)) => format!(
+            "{} (p50; the clocks' offset makes it wrong by up to ±{}), ",
+            time_us(delay.p50),
+            time_us(bound)
+        ),
+        _ => String::new(),
+    };
+    format!(
+        "  {name}: {delay}ipdv {} mean; pdv p50 {}, p99 {}, p99.9 {}, max {}",
+        us(way.ipdv_mean_abs_us),
+        time_us(way.pdv_p50_us),
+        us(way.pdv_p99_us),
+        us(way.pdv_p99_9_us),
+        time_us(way.pdv_max_us)
+    )
+}

@@ -1,0 +1,201 @@
+//! Quantities and lines as text for people, folded to a width.
+
+use super::width::{LineWidth, USUAL_WIDTH};
+use caudal_core::quantity::Unit;
+use caudal_core::run::Run;
+use caudal_core::units::ByteCount;
+use caudal_core::warning::Warning;
+use std::borrow::Cow;
+use textwrap::{WordSeparator, WordSplitter, WrapAlgorithm};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The width that tables are fitted to.
+pub const WIDTH: usize = USUAL_WIDTH;
+
+/// The text of a rate in bit/s.
+#[must_use]
+pub fn bits(bps: f64) -> String {
+    Unit::BitPerSecond.show(bps)
+}
+
+/// The text of an amount in bytes.
+#[must_use]
+pub fn bytes(count: u64) -> String {
+    ByteCount::new(count).to_string()
+}
+
+/// The text of a time in µs.
+#[must_use]
+pub fn time_us(us: f64) -> String {
+    Unit::Seconds.show(us / 1e6)
+}
+
+/// The text of a fraction, in percent.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    Unit::Share.show(share)
+}
+
+/// Folds a line to a width at blanks, later lines indented by `indent`; not at all where there is none. A word longer than a line
+/// stays whole, and so do a value and its unit.
+#[must_use]
+pub fn fold(line: &str, indent: usize, width: LineWidth) -> String {
+    fold_to(width.columns().unwrap_or(usize::MAX), line, indent)
+}
+
+/// The same, to a width in columns.
+fn fold_to(width: usize, line: &str, indent: usize) -> String {
+    let lead = " ".repeat(line.len() - line.trim_start().len());
+    let indent = " ".repeat(indent);
+    let options = wrapping(width)
+        .initial_indent(&lead)
+        .subsequent_indent(&indent);
+    textwrap::fill(&single_spaced(line), options).replace(NO_BREAK, " ")
+}
+
+/// The lines of a text, each of at most `width` columns unless a single word is longer.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let text = single_spaced(text);
+    let lines = textwrap::wrap(&text, wrapping(width)).into_iter();
+    lines
+        .map(|line| line.replace(NO_BREAK, " "))
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+/// The lines of a text in at most [`WIDTH`] columns, the first and the others with these beginnings; a word longer than a line is
+/// split.
+#[must_use]
+pub fn indented(text: &str, first: &str, others: &str) -> Vec<String> {
+    let text = single_spaced(text);
+    let options = wrapping(WIDTH)
+        .initial_indent(first)
+        .subsequent_indent(others)
+        .break_words(true);
+    let lines = textwrap::wrap(&text, options).into_iter();
+    lines
+        .map(|line| line.trim_end().replace(NO_BREAK, " "))
+        .collect()
+}
+
+/// The text, truncated to `max` columns with an ellipsis at its end.
+#[must_use]
+pub fn truncated(text: &str, max: usize) -> Cow<'_, str> {
+    if text.width() <= max {
+        return text.into();
+    }
+    let mut end = 0;
+    let mut columns = 0;
+    for (at, c) in text.char_indices() {
+        columns += c.width().unwrap_or(0);
+        if columns >= max {
+            break;
+        }
+        end = at + c.len_utf8();
+    }
+    format!("{}…", text[..end].trim_end()).into()
+}
+
+/// A blank at which no line is broken, U+00A0.
+const NO_BREAK: &str = "\u{a0}";
+
+/// The words of a text with a blank between each two, and no break within a value and its unit.
+fn single_spaced(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut before = "";
+    for word in text.split_whitespace() {
+        if !before.is_empty() {
+            joined += if is_value(before) && is_unit(word) {
+                NO_BREAK
+            } else {
+                " "
+            };
+        }
+        joined += word;
+        before = word;
+    }
+    joined
+}
+
+/// `true` for a word that ends in a number.
+fn is_value(word: &str) -> bool {
+    word.ends_with(|c: char| c.is_ascii_digit())
+}
+
+/// `true` for a unit, with the punctuation after it.
+fn is_unit(word: &str) -> bool {
+    const UNITS: [&str; 11] = [
+        "%",
+        "B",
+        "s",
+        "ns",
+        "µs",
+        "ms",
+        "min",
+        "h",
+        "bit/s",
+        "datagrams",
+        "segments",
+    ];
+    let word = word.trim_end_matches([',', ';', '.', ':', ')']);
+    let without_prefix = word.strip_prefix(['k', 'K', 'M', 'G', 'T']).unwrap_or(word);
+    UNITS.contains(&word) || matches!(without_prefix, "B" | "bit/s" | "iB")
+}
+
+/// Lines are filled one after another and broken at blanks only.
+fn wrapping<'a>(width: usize) -> textwrap::Options<'a> {
+    textwrap::Options::new(width)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
+        .break_words(false)
+}
+
+/// The warnings of a run, each with its remedy.
+#[must_use]
+pub fn warnings(run: &Run, width: LineWidth) -> Vec<String> {
+    let line = |warning: &Warning| format!("warning: {}; {}", warning.message, warning.remedy);
+    let lines = run.warnings.iter().map(line);
+    lines.map(|line| fold(&line, 4, width)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_folded_at_words() {
+        let folded = fold_to(80, &"word ".repeat(40), 4);
+        assert!(folded.lines().all(|line| line.chars().count() <= 80));
+        assert!(
+            folded
+                .lines()
+                .skip(1)
+                .all(|line| line.starts_with("    word"))
+        );
+    }
+
+    #[test]
+    fn nothing_is_broken_within_a_value_and_its_unit() {
+        let line = "a rate of 9.28 Mbit/s, 5 ± 3 ms, 12 %; 2 kB of 7 KiB";
+        for width in 8..60 {
+            let folded = fold_to(width, line, 2);
+            for whole in ["9.28 Mbit/s,", "3 ms,", "12 %;", "2 kB", "7 KiB"] {
+                assert!(folded.contains(whole), "{width}: {folded}");
+            }
+            assert!(!folded.contains(NO_BREAK));
+        }
+        let values: Vec<String> = wrap("about 12 Mbit/s", 7);
+        assert_eq!(values, ["about", "12 Mbit/s"]);
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(truncated("goodput", 7), "goodput");
+        assert_eq!(truncated("goodput", 5), "good…");
+        assert_eq!(truncated("東京大阪", 6), "東京…");
+        assert_eq!(wrap("東京 大阪", 8), ["東京", "大阪"]);
+        assert_eq!(wrap("", 8), [""; 0]);
+    }
+}
