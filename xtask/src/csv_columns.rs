@@ -1,9 +1,9 @@
 //! The generated reference of CSV columns.
 
-use caudal_cli::predict::output::PredictionRow;
 use caudal_report::LIST_COLUMNS;
 use caudal_report::export::ValueRow;
 use caudal_views::column::Column;
+use caudal_views::predict::PredictionRow;
 use caudal_views::{closing, connect, path, quality, round_trips, search_table, transfers};
 use std::fmt::Write as _;
 
@@ -37,7 +37,7 @@ pub fn page(note: &str) -> String {
     page += "\nWith a server at the host an empty line follows, and a second table: one line for each direction between both ends.\n\n";
     page += &table(&path::DirectionRow::COLUMNS);
     page += "\n## caudal pcap\n\nA line for each flow, the most bytes first; a value that is not known is empty.\n\n";
-    page += &table(&caudal_cli::pcap::CSV_COLUMNS);
+    page += &table(&caudal_views::pcap::CSV_COLUMNS);
     page += "\n## caudal report export --csv\n\nA line for each value of a run or study. A value that is not known has no line.\n\n";
     page += &table(&ValueRow::COLUMNS);
     page += "| `parameter_NAME` | that of the parameter | a study has one for each parameter: its value as the experiment writes it |\n";

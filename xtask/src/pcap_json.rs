@@ -1,6 +1,6 @@
 //! The page of the documents of `caudal pcap`, from their JSON Schemas.
 
-use caudal_cli::pcap::{ENDS_SCHEMA, schemas};
+use caudal_views::pcap::{ENDS_SCHEMA, schemas};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 

@@ -7,18 +7,9 @@ use caudal_core::run::{Environment, Machine, Run, RunOutcome};
 use caudal_engine::StartedRun;
 use caudal_engine::machine::MachineMonitor;
 use caudal_measure::RunPart;
-use caudal_store::{Recording, RecordingError, SampleSeries, StoreError, StoredRun};
+use caudal_store::{Recording, RecordingError, SampleSeries, StoreError, StoredRun, short_id};
 use std::io::Write;
 use std::net::IpAddr;
-
-/// The number of digits of an id shown to people: enough to distinguish all runs that a person makes.
-pub const SHOWN: usize = 8;
-
-/// The beginning of an id that people are shown.
-#[must_use]
-pub fn short(id: &str) -> &str {
-    id.get(..SHOWN).unwrap_or(id)
-}
 
 /// The recording of a command's run, from before it begins.
 #[derive(Debug)]
@@ -92,7 +83,7 @@ impl CommandRecording {
                 return None;
             }
         }
-        let id = short(&stored.id);
+        let id = short_id(&stored.id);
         Some(if self.is_named_by_flag {
             format!("saved as {id}")
         } else {

@@ -1,8 +1,7 @@
 //! The protocol of a lab's control socket: a line of JSON each way.
 
+use caudal_link::lab_report::LabReport;
 use serde::{Deserialize, Serialize};
-
-use crate::report::LabReport;
 
 /// A request to a lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use caudal_link::lab_report::DeliveryLateness;
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Serialize};
 
 /// Minimum lateness of a delivery to count as a stall.
 ///
@@ -54,25 +54,6 @@ impl LatenessHistogram {
             must_repeat: self.stalls > 0 || unread > 0,
         }
     }
-}
-
-/// The lateness of the emulator's deliveries in a period.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct DeliveryLateness {
-    /// The number of frames delivered.
-    pub deliveries: u64,
-    /// The median lateness in microseconds; absent without a delivery.
-    pub p50_us: Option<f64>,
-    /// The 99th percentile of the lateness in microseconds; absent without a delivery.
-    pub p99_us: Option<f64>,
-    /// The maximum lateness in microseconds; absent without a delivery.
-    pub max_us: Option<f64>,
-    /// The number of frames delivered more than 10 ms late.
-    pub stalls: u64,
-    /// The number of frames that the kernel dropped before the emulator could read them.
-    pub unread: u64,
-    /// `true` when the emulator stalled or missed frames, so that a measurement in this period must be repeated.
-    pub must_repeat: bool,
 }
 
 #[cfg(test)]

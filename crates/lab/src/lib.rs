@@ -25,19 +25,17 @@ mod link_setup;
 mod processes;
 mod record;
 pub mod registry;
-mod report;
 mod report_builder;
 
 pub use caudal_link::counters::FrameTotals;
+pub use caudal_link::lab_report::{
+    DeliveryLateness, DirectionState, EmulatorState, InterfaceState, KernelCounters, LabReport,
+    LinkCounters, LinkState, NodeState, PacketCount,
+};
 pub use congestion::restore_congestion_controls;
 pub use control::{ControlRequest, LinkChange};
 pub use daemon_process::DaemonProcess;
 pub use error::LabError;
 pub use identity::LabIdentity;
 pub use lab::Lab;
-pub use lateness::DeliveryLateness;
 pub use record::LabRecord;
-pub use report::{
-    DirectionState, EmulatorState, InterfaceState, KernelCounters, LabReport, LinkCounters,
-    LinkState, NodeState, PacketCount,
-};

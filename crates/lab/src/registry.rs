@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use caudal_link::lab_report::LabReport;
 use caudal_sys::namespace::{NamespaceEntry, NetworkNamespace};
 use caudal_sys::process;
 
@@ -13,7 +14,6 @@ use crate::client::{REPLY_TIMEOUT, exchange};
 use crate::control::{ControlReply, ControlRequest};
 use crate::error::LabError;
 use crate::record::LabRecord;
-use crate::report::LabReport;
 
 /// Minimum age of a directory without a record to count as left behind.
 const MIN_LEFTOVER_AGE: Duration = Duration::from_secs(30);

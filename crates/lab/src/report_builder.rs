@@ -5,6 +5,10 @@ use std::io;
 
 use caudal_core::units::BitRate;
 use caudal_link::counters::{DropReason, FrameTotals};
+use caudal_link::lab_report::{
+    DirectionState, EmulatorState, InterfaceState, KernelCounters, LabReport, LinkCounters,
+    LinkState, NodeState, PacketCount,
+};
 use caudal_link::probability::Probability;
 use caudal_sys::schedule::ThreadPriority;
 use caudal_topology::{Driver, Duplex, Link, LinkEnd, StationDuplex};
@@ -13,10 +17,6 @@ use crate::emulator::EmulatorReport;
 use crate::error::LabError;
 use crate::host::{HostInterface, HostNamespace};
 use crate::lab::Lab;
-use crate::report::{
-    DirectionState, EmulatorState, InterfaceState, KernelCounters, LabReport, LinkCounters,
-    LinkState, NodeState, PacketCount,
-};
 
 impl Lab {
     /// All counters.

@@ -21,6 +21,7 @@ pub mod graph;
 pub mod histogram;
 pub mod hub;
 pub mod jitter;
+pub mod lab_report;
 pub mod loss;
 pub mod medium;
 pub mod model;

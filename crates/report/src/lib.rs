@@ -18,10 +18,9 @@ mod quantile;
 mod round_trip_series;
 mod rtt;
 mod size_results;
+pub mod stored_text;
 mod timeline;
 
 pub use document::{RunDocument, UnreadableTrial};
 pub use imported::stored_import;
-pub use list::{
-    LIST_COLUMNS, campaign_cases, conclusion_sentences, entries_as_csv, verdict_sentences,
-};
+pub use list::{LIST_COLUMNS, entries_as_csv};

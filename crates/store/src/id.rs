@@ -19,6 +19,15 @@ SELECT entry.id FROM entry LEFT JOIN run ON run.id = entry.id LEFT JOIN study ON
 WHERE (run.id IS NOT NULL OR study.id IS NOT NULL) AND run.study IS NULL
 ORDER BY entry.started_ns DESC, entry.nth DESC LIMIT 1 OFFSET ?";
 
+/// The number of digits of an id shown to people: enough to distinguish all runs that a person makes.
+const SHOWN_DIGITS: usize = 8;
+
+/// The beginning of an id that people are shown.
+#[must_use]
+pub fn short_id(id: &str) -> &str {
+    id.get(..SHOWN_DIGITS).unwrap_or(id)
+}
+
 impl Store {
     /// The full id that starts with these digits, or that `last` stands for; `last~1` is the one before, and so on.
     ///

@@ -33,6 +33,7 @@ pub use document::StoredDocument;
 pub use error::StoreError;
 pub use filter::Filter;
 pub use headline::Headline;
+pub use id::short_id;
 pub use kind::{RunKind, UnknownRunKind};
 pub use list::StoreEntry;
 pub use recording::{Recording, RecordingError};

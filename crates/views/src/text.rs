@@ -6,6 +6,7 @@ use caudal_core::run::Run;
 use caudal_core::units::ByteCount;
 use caudal_core::warning::Warning;
 use std::borrow::Cow;
+use std::time::Duration;
 use textwrap::{WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -51,6 +52,27 @@ fn fold_to(width: usize, line: &str, indent: usize) -> String {
         .initial_indent(&lead)
         .subsequent_indent(&indent);
     textwrap::fill(&single_spaced(line), options).replace(NO_BREAK, " ")
+}
+
+/// A line that fits [`WIDTH`] as it is; a longer one folded to a width, later lines indented by `indent`.
+#[must_use]
+pub fn within(line: &str, indent: usize, width: LineWidth) -> String {
+    if line.chars().count() <= WIDTH {
+        line.to_owned()
+    } else {
+        fold(line, indent, width)
+    }
+}
+
+/// An approximate time: `40 s`, `3 min`, `2 h 10 min`.
+#[must_use]
+pub fn about(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    match seconds {
+        0..100 => format!("{seconds} s"),
+        100..5700 => format!("{} min", (seconds + 30) / 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
 }
 
 /// The lines of a text, each of at most `width` columns unless a single word is longer.
@@ -197,5 +219,24 @@ mod tests {
         assert_eq!(truncated("東京大阪", 6), "東京…");
         assert_eq!(wrap("東京 大阪", 8), ["東京", "大阪"]);
         assert_eq!(wrap("", 8), [""; 0]);
+    }
+
+    #[test]
+    fn times_are_rounded_to_a_unit_that_people_use() {
+        for (seconds, expected) in [
+            (0, "0 s"),
+            (99, "99 s"),
+            (100, "2 min"),
+            (5699, "95 min"),
+            (7800, "2 h 10 min"),
+        ] {
+            assert_eq!(about(Duration::from_secs(seconds)), expected);
+        }
+    }
+
+    #[test]
+    fn long_keys_are_truncated() {
+        assert_eq!(truncated("congestion=bbr", 34), "congestion=bbr");
+        assert_eq!(truncated("congestion=bbr", 5), "cong…");
     }
 }

@@ -5,14 +5,13 @@ use super::plan::{at_stranger, connect_plan};
 use crate::command_run::CommandRun;
 use crate::exit::{Exit, Failure};
 use crate::machine_checks::check_affinity;
-use crate::output::fold;
+use crate::output::line_width;
 use crate::output::views::Views;
 use crate::peer::{describe, try_native};
-use caudal_core::plan::ConnectPlan;
-use caudal_core::units::format_duration;
-use caudal_engine::{LocalOptions, RunError, Target};
+use caudal_engine::{LocalOptions, RunError};
 use caudal_measure::{ConnectRequest, MeasureError, TestPeer, is_of_this_host};
 use caudal_sys::signal::Interrupt;
+use caudal_views::headline::connect_headline;
 
 /// Ports below this are those of other services: no server of caudal is looked for at them.
 const FIRST_USER_PORT: u16 = 1024;
@@ -49,7 +48,8 @@ pub fn connect(args: &ConnectArgs, interrupt: &'static Interrupt) -> Result<Exit
     };
     let mut views = Views::open(&args.output, false)?;
     let run = CommandRun::begin(&args.output.store);
-    views.note(&headline(&describe(&peer), &request.plan));
+    let server = describe(&peer);
+    views.note(&connect_headline(&server, &request.plan, line_width()));
     let measured = request.measure(&mut peer, &mut run.control(&mut views, interrupt))?;
     run.finish(measured, views, Vec::new)
 }
@@ -105,32 +105,10 @@ fn connect_to_any(
     }
     let mut views = Views::open(&args.output, false)?;
     let run = CommandRun::begin(&args.output.store);
-    views.note(&headline(&port_of(&target), &request.plan));
+    let server = format!("{} port {} (any server)", target.host, target.port);
+    views.note(&connect_headline(&server, &request.plan, line_width()));
     let measured = request
         .measure_port(&target, &mut run.control(&mut views, interrupt))
         .map_err(|error| args.target.connect_failure(error))?;
     run.finish(measured, views, Vec::new)
-}
-
-fn port_of(target: &Target) -> String {
-    format!("{} port {} (any server)", target.host, target.port)
-}
-
-/// The test in a line: what is opened, to whom, when.
-fn headline(server: &str, plan: &ConnectPlan) -> String {
-    let schedule = match (plan.scheduled_per_s(), plan.parallel) {
-        (Some(per_s), 1) => format!("{per_s} a second, one at a time"),
-        (Some(per_s), parallel) => format!("{per_s} a second, up to {parallel} at a time"),
-        (None, 1) => "one after another".to_owned(),
-        (None, parallel) => format!("{parallel} at a time"),
-    };
-    let kind = if plan.tls { "TCP and TLS 1.3" } else { "TCP" };
-    let count = plan
-        .count
-        .map_or_else(String::new, |count| format!(" or {count} connections"));
-    let time = format_duration(plan.time);
-    fold(
-        &format!("{kind} connections to {server}: {schedule}, for {time}{count}"),
-        4,
-    )
 }

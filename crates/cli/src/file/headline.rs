@@ -6,56 +6,22 @@ use super::run_count::first_stage;
 use super::usage_checks::is_comparison;
 use crate::output::fold;
 use crate::peer::describe;
-use caudal_core::plan::Direction;
 use caudal_core::transfer::TransferCell;
 use caudal_measure::TestPeer;
-use caudal_views::text;
-
-/// Maximum number of names in a list.
-const MAX_NAMES: usize = 6;
+use caudal_views::headline::{TransferRuns, file_headline};
 
 /// The transfers in a line: what is transferred, with whom, how, and how often.
 pub(super) fn headline(peer: &TestPeer, args: &FileArgs, cells: &[TransferCell]) -> String {
-    let line = line(&describe(peer), args, cells);
-    fold(&line, 4)
+    fold(&line(&describe(peer), args, cells), 4)
 }
 
 fn line(peer: &str, args: &FileArgs, cells: &[TransferCell]) -> String {
-    let direction = match direction(args) {
-        Direction::Up => "upload",
-        Direction::Down => "download",
+    let runs = match (args.until, first_stage(args)) {
+        (Some(error), pilot) => TransferRuns::Pilot(pilot, error),
+        (None, 1) if !is_comparison(args) => TransferRuns::One,
+        (None, runs) => TransferRuns::Several(runs),
     };
-    let contents = list(cells.iter().map(TransferCell::content), "and");
-    let names = list(cells.iter().map(TransferCell::name), "and");
-    let repeated = match (args.until, first_stage(args)) {
-        (Some(error), pilot) => format!(
-            "; a pilot of {pilot} runs of each, then as many as an error of {} takes",
-            text::percent(error)
-        ),
-        (None, 1) if !is_comparison(args) => String::new(),
-        (None, 1) => "; one run of each after one that is discarded".to_owned(),
-        (None, runs) => format!("; {runs} runs of each in random order"),
-    };
-    format!("file transfer with {peer}, {direction}: {contents} by {names}{repeated}")
-}
-
-/// Each name once, in words.
-fn list(names: impl Iterator<Item = String>, word: &str) -> String {
-    let mut distinct: Vec<String> = Vec::new();
-    for name in names {
-        if !distinct.contains(&name) {
-            distinct.push(name);
-        }
-    }
-    let more = distinct.len().saturating_sub(MAX_NAMES);
-    if more > 0 {
-        distinct.truncate(MAX_NAMES);
-        distinct.push(format!("{more} more"));
-    }
-    match distinct.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
-        _ => distinct.concat(),
-    }
+    file_headline(peer, direction(args), cells, runs)
 }
 
 #[cfg(test)]

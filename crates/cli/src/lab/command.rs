@@ -1,13 +1,14 @@
 //! One execution of `caudal lab`.
 
 use super::args::{LabArgs, LabCommand, LabDownArgs, LabShowArgs, LabStatsArgs};
-use super::print::{print, print_to};
-use super::{drawing, file, keep, list, stats, tree};
+use super::{file, keep};
 use crate::exit::{Exit, Failure};
 use crate::output::diagnostic;
+use crate::output::sink::{print, print_to};
 use caudal_lab::registry::Registry;
-use caudal_lab::{ControlRequest, daemon};
+use caudal_lab::{ControlRequest, LabRecord, daemon};
 use caudal_sys::signal::Interrupt;
+use caudal_views::lab::{lab_stats, lab_svg, lab_tree};
 
 /// Runs `caudal lab`.
 ///
@@ -30,7 +31,7 @@ pub fn lab(args: &LabArgs, interrupt: &Interrupt) -> Result<Exit, Failure> {
     match &args.command {
         LabCommand::Up(up) => keep::up(&registry, up, interrupt),
         LabCommand::Run(run) => keep::run(&registry, run, interrupt),
-        LabCommand::List { json } => list::print_list(&registry, *json),
+        LabCommand::List { json } => print_list(&registry, *json),
         LabCommand::Show(show) => print_network(&registry, show),
         LabCommand::Exec(exec) => {
             let record = registry.find(exec.selection.lab.as_deref())?;
@@ -60,12 +61,41 @@ fn run_daemon() -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// `caudal lab list`
+fn print_list(registry: &Registry, json: bool) -> Result<Exit, Failure> {
+    let records = registry.list();
+    if json {
+        let text = serde_json::to_string_pretty(&records).unwrap_or_default();
+        return print(&format!("{text}\n"));
+    }
+    if records.is_empty() {
+        return print("no lab is up; start one with `caudal lab up pair`\n");
+    }
+    let width = records
+        .iter()
+        .map(|record| record.name.len())
+        .max()
+        .unwrap_or(0);
+    let line = |record: &LabRecord| {
+        let title = record.title.as_deref().unwrap_or("");
+        let (hosts, links) = (record.hosts.len(), record.links.len());
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        format!(
+            "{:width$}  {hosts} host{} and routers, {links} link{}  {title}\n",
+            record.name,
+            plural(hosts),
+            plural(links)
+        )
+    };
+    print(&records.iter().map(line).collect::<String>())
+}
+
 fn print_network(registry: &Registry, args: &LabShowArgs) -> Result<Exit, Failure> {
     let record = registry.find(args.selection.lab.as_deref())?;
     let report = registry.report(&record)?;
     match &args.svg {
-        Some(path) => print_to(path, &drawing::svg(&report)),
-        None => print(&tree::text(&report)),
+        Some(path) => print_to(path, &lab_svg(&report)),
+        None => print(&lab_tree(&report)),
     }
 }
 
@@ -79,7 +109,7 @@ fn print_stats(registry: &Registry, args: &LabStatsArgs) -> Result<Exit, Failure
         let text = serde_json::to_string_pretty(&report).unwrap_or_default();
         print(&format!("{text}\n"))
     } else {
-        print(&stats::text(&report))
+        print(&lab_stats(&report))
     }
 }
 

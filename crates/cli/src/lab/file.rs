@@ -7,8 +7,8 @@ use caudal_topology::{FractionValue, PRESETS, Preset, RateValue, TimeValue, pars
 use serde::Deserialize;
 
 use super::args::LabSetArgs;
-use super::print::print;
 use crate::exit::{Exit, Failure};
+use crate::output::sink::print;
 use crate::topology::WhatArgs;
 
 /// The name of a lab: the one given, or else that of its preset or file.

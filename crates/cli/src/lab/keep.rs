@@ -9,11 +9,12 @@ use caudal_lab::{ControlRequest, DaemonProcess, LabRecord, LabReport};
 use caudal_sys::process;
 use caudal_sys::signal::{self, Interrupt};
 use caudal_topology::TopologyFile;
+use caudal_views::lab::lab_tree;
 
 use super::args::{LabRunArgs, LabUpArgs};
 use super::file;
-use super::print::print;
 use crate::exit::{Exit, Failure};
+use crate::output::sink::print;
 
 /// The arguments with which this program runs a lab as a process.
 pub(crate) const DAEMON_ARGUMENTS: [&str; 2] = ["lab", "own"];
@@ -48,7 +49,7 @@ pub(super) fn up(
     }
     let record = registry.find(Some(&name))?;
     let report = registry.report(&record)?;
-    let mut text = super::tree::text(&report);
+    let mut text = lab_tree(&report);
     let (one, other) = (
         &record.hosts[0].0,
         record.hosts.get(1).map_or("HOST", |host| &host.0),

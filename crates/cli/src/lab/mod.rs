@@ -2,15 +2,9 @@
 
 mod args;
 mod command;
-mod drawing;
 mod error;
 mod file;
 pub(crate) mod keep;
-mod list;
-mod print;
-mod stats;
-mod text;
-mod tree;
 
 pub use args::{LabArgs, LabCommand};
 pub use command::lab;

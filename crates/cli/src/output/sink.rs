@@ -130,6 +130,48 @@ impl Sink {
     }
 }
 
+/// Writes the answer of a command, to a file where one is named: its lines, and the data where JSON or CSV was asked for.
+///
+/// # Errors
+/// When it cannot be written, or the reader has closed the pipe.
+pub fn write_answer(
+    path: Option<&Path>,
+    lines: &[String],
+    data: Option<&str>,
+) -> Result<(), Failure> {
+    let mut sinks = Sinks::to(path, data.is_some())?;
+    for line in lines {
+        sinks.text.line(line);
+    }
+    if let Some(data) = data {
+        sinks.data.line(data);
+    }
+    sinks.finish(data.unwrap_or_default())
+}
+
+/// Prints text on standard output.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn print(text: &str) -> Result<Exit, Failure> {
+    print_to(Path::new("-"), text)
+}
+
+/// Writes text to a file, or to standard output for `-`.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn print_to(path: &Path, text: &str) -> Result<Exit, Failure> {
+    let mut sink = if path.as_os_str() == "-" {
+        Sink::stdout()
+    } else {
+        Sink::file(path)?
+    };
+    sink.write(text);
+    sink.finish()?;
+    Ok(Exit::Done)
+}
+
 impl TextSink for Sink {
     fn is_terminal(&self) -> bool {
         Self::is_terminal(self)
@@ -166,7 +208,15 @@ impl Sinks {
     /// When the file cannot be created.
     pub fn open(output: &crate::args::OutputArgs) -> Result<Self, Failure> {
         let structured = output.json || output.json_stream || output.csv;
-        Ok(match (&output.output, structured) {
+        Self::to(output.output.as_deref(), structured)
+    }
+
+    /// The sinks of an answer, to a file where one is named; `structured` for one that is JSON or CSV.
+    ///
+    /// # Errors
+    /// When the file cannot be created.
+    fn to(path: Option<&Path>, structured: bool) -> Result<Self, Failure> {
+        Ok(match (path, structured) {
             (Some(path), true) => Self {
                 data: Sink::file(path)?,
                 text: Sink::stdout(),

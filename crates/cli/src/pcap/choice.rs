@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use caudal_capture::{
     AnalysisOptions, CaptureAnalysis, CaptureReport, CaptureSummary, CapturedFlow, FlowSelector,
 };
+use caudal_views::pcap::ChosenFlow;
 
 /// A capture that was read, with the flow that is shown of it.
 #[derive(Debug)]
@@ -17,15 +18,6 @@ pub(super) struct AnalysedCapture {
     pub(super) flow: Option<ChosenFlow>,
     /// How the reading ended.
     pub(super) end: ReadingEnd,
-}
-
-/// A flow, and why it was chosen.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ChosenFlow {
-    /// The flow.
-    pub(super) flow: CapturedFlow,
-    /// The reason; empty for one that was asked for.
-    pub(super) why: String,
 }
 
 /// Reads the sources, and what is needed of one flow.

@@ -2,17 +2,16 @@
 
 use super::args::PcapArgs;
 use super::choice::{nothing_to_draw, numbered};
-use super::document::{ENDS_SCHEMA, EndsDocument};
-use super::ends_text::ends_lines;
 use super::pieces::{PieceReader, ReadingEnd};
 use super::source::CaptureSource;
-use super::write::write_text_and_data;
 use crate::exit::{Exit, Failure};
+use crate::output::sink::write_answer;
 use caudal_capture::{
     AnalysisOptions, CaptureAnalysis, CaptureFilter, CaptureSummary, CapturedFlow,
     CapturedTransport, EndsError, EndsRecorder, Finding, compare_ends,
 };
 use caudal_views::findings::{FindingsShown, findings_lines};
+use caudal_views::pcap::{ENDS_SCHEMA, EndsDocument, ends_lines};
 
 /// Compares the captures of two ends and writes what they tell together.
 ///
@@ -48,12 +47,10 @@ pub(super) fn compare(
         sender_findings: &first.findings,
         receiver_findings: &second.findings,
     };
-    let data = if args.output.json {
+    let data = args.output.json.then(|| {
         serde_json::to_string_pretty(&document).expect("the document has only names for keys")
-    } else {
-        String::new()
-    };
-    write_text_and_data(&args.output, &lines, &data)?;
+    });
+    write_answer(args.output.output.as_deref(), &lines, data.as_deref())?;
     Ok(Exit::Done)
 }
 

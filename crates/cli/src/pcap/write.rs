@@ -1,18 +1,15 @@
 //! The answer written to where the flags ask for it.
 
 use super::args::{PcapArgs, PcapOutputArgs};
-use super::choice::{AnalysedCapture, ChosenFlow};
-use super::csv::csv_lines;
-use super::document::PcapDocument;
-use super::figures::{graph_figure, ladder_figure};
-use super::flow_table::{FlowColumns, flow_table};
-use super::flow_text::{flow_lines, title};
-use super::ladder_text::ladder_lines;
-use super::summary_text::summary_lines;
-use crate::args::OutputArgs;
+use super::choice::AnalysedCapture;
 use crate::exit::Failure;
-use crate::output::sink::{Sink, Sinks};
+use crate::output::sink::{Sink, Sinks, write_answer};
 use caudal_capture::{CaptureReport, CaptureSummary, FlowDetail, FlowGraph, GraphKind};
+use caudal_views::findings::FindingsShown;
+use caudal_views::pcap::{
+    ChosenFlow, FlowColumns, PcapDocument, csv_lines, flow_lines, flow_table, graph_figure,
+    ladder_figure, ladder_lines, summary_lines,
+};
 use std::path::Path;
 
 /// Writes a capture in the form that the flags select.
@@ -39,13 +36,14 @@ pub(super) fn write_capture(args: &PcapArgs, capture: &AnalysedCapture) -> Resul
                 .map(|one| &one.ladder),
             graph,
         };
-        serde_json::to_string_pretty(&document).expect("the document has only names for keys")
+        let json = serde_json::to_string_pretty(&document);
+        Some(json.expect("the document has only names for keys"))
     } else if args.output.csv {
-        csv_lines(&of_flow(&report.summary, views.flow)).join("\n")
+        Some(csv_lines(&of_flow(&report.summary, views.flow)).join("\n"))
     } else {
-        String::new()
+        None
     };
-    write_text_and_data(&args.output, &lines, &data)
+    write_answer(args.output.output.as_deref(), &lines, data.as_deref())
 }
 
 /// The text of the view asked for.
@@ -56,7 +54,16 @@ fn text(args: &PcapArgs, capture: &AnalysedCapture) -> Vec<String> {
         (Some(flow), Some(detail)) if args.views.ladder => ladder_lines(&detail.ladder, flow),
         (Some(flow), _) => flow_lines(summary, flow),
         (None, _) if args.views.flows => flow_table(summary, FlowColumns::All, usize::MAX),
-        (None, _) => summary_lines(summary, &args.output),
+        (None, _) => summary_lines(summary, findings_shown(&args.output)),
+    }
+}
+
+/// The findings that the flags select.
+const fn findings_shown(output: &PcapOutputArgs) -> FindingsShown {
+    match (output.quiet, output.verbose) {
+        (true, _) => FindingsShown::Problems,
+        (_, true) => FindingsShown::All,
+        _ => FindingsShown::Few,
     }
 }
 
@@ -83,7 +90,7 @@ fn graph<'a>(
 ) -> Result<&'a FlowGraph, Failure> {
     let found = detail(report).and_then(|detail| detail.graph(kind));
     found.ok_or_else(|| {
-        let flow = flow.map_or_else(|| "the flow".to_owned(), title);
+        let flow = flow.map_or_else(|| "the flow".to_owned(), ChosenFlow::title);
         Failure::usage(
             format!("there is nothing to draw: {flow} has no values for {kind}"),
             "of UDP only --graph throughput is drawn",
@@ -118,32 +125,8 @@ fn write_svg(path: Option<&Path>, svg: &str, flow: Option<&ChosenFlow>) -> Resul
     };
     sinks.data.write(svg);
     if let (Some(path), Some(flow)) = (path, flow) {
-        sinks.text.line(&title(flow));
+        sinks.text.line(&flow.title());
         sinks.text.line(&format!("figure: {}", path.display()));
     }
     sinks.finish(svg)
-}
-
-/// Writes text, and JSON or CSV where that was asked for.
-///
-/// # Errors
-/// When it cannot be written.
-pub(super) fn write_text_and_data(
-    output: &PcapOutputArgs,
-    lines: &[String],
-    data: &str,
-) -> Result<(), Failure> {
-    let mut sinks = Sinks::open(&OutputArgs {
-        json: output.json,
-        csv: output.csv,
-        output: output.output.clone(),
-        ..OutputArgs::default()
-    })?;
-    let mut text = lines.join("\n");
-    text.push('\n');
-    sinks.text.write(&text);
-    if !data.is_empty() {
-        sinks.data.line(data);
-    }
-    sinks.finish(data)
 }

@@ -1,8 +1,7 @@
 //! The command line of `caudal predict`.
 
-use super::evaluation::Evaluation;
 use super::output;
-use super::question::Question;
+use super::question::{Question, evaluate};
 use super::{echo, half_duplex, link, loss, share, topology, transfer, window};
 use crate::exit::{Exit, Failure};
 use clap::{Args, Subcommand};
@@ -60,6 +59,6 @@ pub fn predict(args: &PredictArgs) -> Result<Exit, Failure> {
         PredictCommand::HalfDuplex(args) => args,
         PredictCommand::Topology(args) => return topology::predict(args),
     };
-    output::write_evaluation(question, &Evaluation::new(question)?)?;
+    output::write_evaluation(question, &evaluate(question)?)?;
     Ok(Exit::Done)
 }

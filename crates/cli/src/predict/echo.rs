@@ -1,17 +1,16 @@
 //! `caudal predict echo`
 
 use super::framing_args::FramingArgs;
-use super::output_args::PredictOutputArgs;
-use super::parameter::{Parameter, ParameterValues};
-use super::parameter_kind::ParameterKind;
+use super::output::PredictOutputArgs;
 use super::question::Question;
-use super::sweep::{self, Sweep, SweepResolution};
+use super::values;
 use crate::args::ProtocolArg;
 use crate::exit::Failure;
 use caudal_core::plan::MessageSizes;
 use caudal_core::plan::{MAX_MESSAGE, Transport};
 use caudal_core::prediction::Prediction;
 use caudal_predict::echo::{EchoPath, predict_echo};
+use caudal_predict::question::{Parameter, ParameterKind, ParameterValues, Sweep, SweepResolution};
 use clap::Args;
 
 /// `caudal predict echo`
@@ -22,13 +21,13 @@ use clap::Args;
     caudal predict echo --rate 1G --delay 5ms --sizes 1448 --explain")]
 pub struct EchoArgs {
     /// The line rate
-    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = values::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// The one-way propagation delay
-    #[arg(short, long, value_name = "TIME", default_value = "0", value_parser = sweep::time, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "TIME", default_value = "0", value_parser = values::time, allow_hyphen_values = true)]
     delay: Sweep,
     /// The processing time of both hosts per round trip
-    #[arg(long, value_name = "TIME", default_value = "0", value_parser = sweep::time, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::time, allow_hyphen_values = true)]
     hosts: Sweep,
     /// Message sizes, as 1,64,1Ki, or 1..64Ki for powers of two
     #[arg(
@@ -40,7 +39,7 @@ pub struct EchoArgs {
     )]
     sizes: MessageSizes,
     /// Number of parallel clients, each with one outstanding message
-    #[arg(short = 'P', long, value_name = "N,…", default_value = "1", value_parser = sweep::count, allow_hyphen_values = true)]
+    #[arg(short = 'P', long, value_name = "N,…", default_value = "1", value_parser = values::count, allow_hyphen_values = true)]
     clients: Sweep,
     /// The protocol
     #[arg(long, value_enum, value_name = "tcp|udp", default_value = "tcp")]
@@ -74,21 +73,16 @@ impl Question for EchoArgs {
             .map(ToString::to_string)
             .collect();
         let sizes = Sweep::parse(ParameterKind::Packet, &sizes.join(",")).ok();
-        let mut all = vec![
-            Parameter::new("rate", ParameterKind::Rate, Some(&self.rate)),
-            Parameter::new("delay", ParameterKind::Time, Some(&self.delay)),
-            Parameter::new("hosts", ParameterKind::Time, Some(&self.hosts)),
-            Parameter::new("sizes", ParameterKind::Packet, sizes.as_ref()),
-            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
-        ];
-        if self.clients.single_value().is_some() {
-            all.push(Parameter::new(
-                "clients",
-                ParameterKind::Count,
-                Some(&self.clients),
-            ));
-        }
-        all
+        // With several clients, each number has a column.
+        let clients = Some(&self.clients).filter(|clients| !clients.is_swept());
+        Parameter::given([
+            ("rate", Some(&self.rate)),
+            ("delay", Some(&self.delay)),
+            ("hosts", Some(&self.hosts)),
+            ("sizes", sizes.as_ref()),
+            ("mtu", Some(&self.framing.mtu)),
+            ("clients", clients),
+        ])
     }
 
     fn subject(&self) -> String {

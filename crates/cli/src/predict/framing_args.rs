@@ -1,8 +1,9 @@
 //! The framing flags of the predictions.
 
-use super::sweep::{self, Sweep};
+use super::values;
 use crate::exit::Failure;
 use caudal_core::framing::{Framing, IpVersion};
+use caudal_predict::question::Sweep;
 use clap::Args;
 use std::fmt;
 
@@ -11,7 +12,7 @@ use std::fmt;
 #[command(next_help_heading = "Framing")]
 pub struct FramingArgs {
     /// The largest IP packet, 68 to 65535 bytes
-    #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = sweep::packet, allow_hyphen_values = true)]
+    #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = values::packet, allow_hyphen_values = true)]
     pub mtu: Sweep,
     /// IPv6 instead of IPv4
     #[arg(short = '6', long)]

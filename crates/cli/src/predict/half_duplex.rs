@@ -1,15 +1,14 @@
 //! `caudal predict half-duplex`
 
 use super::framing_args::FramingArgs;
-use super::output_args::PredictOutputArgs;
-use super::parameter::{Parameter, ParameterValues, have_single_values};
-use super::parameter_kind::ParameterKind;
+use super::output::PredictOutputArgs;
 use super::question::Question;
-use super::simulated::simulate_half_duplex;
-use super::sweep::{self, Sweep};
+use super::values;
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
 use caudal_predict::half_duplex::{HalfDuplexParameters, predict_half_duplex};
+use caudal_predict::question::{Parameter, ParameterValues, Sweep, have_single_values};
+use caudal_predict::simulated::simulate_half_duplex;
 use clap::Args;
 
 /// `caudal predict half-duplex`
@@ -20,19 +19,19 @@ use clap::Args;
     caudal predict half-duplex --rate 10M --stations 1..20 --svg stations.svg")]
 pub struct HalfDuplexArgs {
     /// The line rate, 10M or 100M
-    #[arg(short = 'b', long, value_name = "RATE", default_value = "10M", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", default_value = "10M", value_parser = values::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// Segments per acknowledgement: 1 without delayed acknowledgements, 2 with them
-    #[arg(short = 'k', long, value_name = "N", default_value = "2", value_parser = sweep::count, allow_hyphen_values = true)]
+    #[arg(short = 'k', long, value_name = "N", default_value = "2", value_parser = values::count, allow_hyphen_values = true)]
     segments_per_ack: Sweep,
     /// Number of flows that share the medium
-    #[arg(short = 'P', long, value_name = "N", default_value = "1", value_parser = sweep::count, allow_hyphen_values = true)]
+    #[arg(short = 'P', long, value_name = "N", default_value = "1", value_parser = values::count, allow_hyphen_values = true)]
     flows: Sweep,
     /// Number of stations that always have a frame to send, for the contention predictions
-    #[arg(long, value_name = "N", default_value = "2", value_parser = sweep::count, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value = "2", value_parser = values::count, allow_hyphen_values = true)]
     stations: Sweep,
     /// The propagation delay from one end of the medium to the other
-    #[arg(long, value_name = "TIME", default_value = "2.5us", value_parser = sweep::time, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "2.5us", value_parser = values::time, allow_hyphen_values = true)]
     propagation: Sweep,
     #[command(flatten)]
     framing: FramingArgs,
@@ -46,18 +45,14 @@ impl Question for HalfDuplexArgs {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            Parameter::new("rate", ParameterKind::Rate, Some(&self.rate)),
-            Parameter::new(
-                "segments-per-ack",
-                ParameterKind::Count,
-                Some(&self.segments_per_ack),
-            ),
-            Parameter::new("flows", ParameterKind::Count, Some(&self.flows)),
-            Parameter::new("stations", ParameterKind::Count, Some(&self.stations)),
-            Parameter::new("propagation", ParameterKind::Time, Some(&self.propagation)),
-            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
-        ]
+        Parameter::given([
+            ("rate", Some(&self.rate)),
+            ("segments-per-ack", Some(&self.segments_per_ack)),
+            ("flows", Some(&self.flows)),
+            ("stations", Some(&self.stations)),
+            ("propagation", Some(&self.propagation)),
+            ("mtu", Some(&self.framing.mtu)),
+        ])
     }
 
     fn subject(&self) -> String {

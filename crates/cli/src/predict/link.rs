@@ -1,15 +1,14 @@
 //! `caudal predict link`
 
 use super::framing_args::FramingArgs;
-use super::output_args::PredictOutputArgs;
-use super::parameter::{Parameter, ParameterValues};
-use super::parameter_kind::ParameterKind;
+use super::output::PredictOutputArgs;
 use super::question::Question;
-use super::sweep::{self, Sweep};
+use super::values;
 use crate::exit::Failure;
 use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::prediction::Prediction;
 use caudal_predict::link::{LinkParameters, QuicHeader, predict_link};
+use caudal_predict::question::{Parameter, ParameterValues, Sweep};
 use clap::Args;
 
 /// `caudal predict link`
@@ -21,16 +20,16 @@ use clap::Args;
     caudal predict link --rate 1G --mtu 576..9000 --svg mtu.svg")]
 pub struct LinkArgs {
     /// The line rate
-    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = values::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// Payload of a UDP datagram in bytes [default: the largest that is not fragmented]
-    #[arg(short, long, value_name = "SIZE", value_parser = sweep::packet, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "SIZE", value_parser = values::packet, allow_hyphen_values = true)]
     length: Option<Sweep>,
     /// Size of messages that are each sent on their own, over TCP and UDP
-    #[arg(short, long, value_name = "SIZE", value_parser = sweep::packet, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "SIZE", value_parser = values::packet, allow_hyphen_values = true)]
     message: Option<Sweep>,
     /// The fraction of frames lost; a fragmented datagram is lost with any of its fragments
-    #[arg(long, value_name = "LOSS", value_parser = sweep::share, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LOSS", value_parser = values::share, allow_hyphen_values = true)]
     loss: Option<Sweep>,
     #[command(flatten)]
     framing: FramingArgs,
@@ -44,13 +43,13 @@ impl Question for LinkArgs {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            Parameter::new("rate", ParameterKind::Rate, Some(&self.rate)),
-            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
-            Parameter::new("length", ParameterKind::Packet, self.length.as_ref()),
-            Parameter::new("message", ParameterKind::Packet, self.message.as_ref()),
-            Parameter::new("loss", ParameterKind::Share, self.loss.as_ref()),
-        ]
+        Parameter::given([
+            ("rate", Some(&self.rate)),
+            ("mtu", Some(&self.framing.mtu)),
+            ("length", self.length.as_ref()),
+            ("message", self.message.as_ref()),
+            ("loss", self.loss.as_ref()),
+        ])
     }
 
     fn subject(&self) -> String {

@@ -1,14 +1,13 @@
 //! `caudal predict loss`
 
 use super::framing_args::FramingArgs;
-use super::output_args::PredictOutputArgs;
-use super::parameter::{Parameter, ParameterValues};
-use super::parameter_kind::ParameterKind;
+use super::output::PredictOutputArgs;
 use super::question::Question;
-use super::sweep::{self, Sweep};
+use super::values;
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
 use caudal_predict::loss::{LossParameters, predict_loss};
+use caudal_predict::question::{Parameter, ParameterValues, Sweep};
 use clap::Args;
 use std::time::Duration;
 
@@ -23,22 +22,22 @@ const MIN_RTO_MARGIN: Duration = Duration::from_millis(200);
     caudal predict loss --rtt 20ms --loss 1e-5..1e-1 --svg loss.svg")]
 pub struct LossArgs {
     /// The fraction of segments lost, as 0.1% or 1e-3
-    #[arg(long, value_name = "LOSS", value_parser = sweep::share, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LOSS", value_parser = values::share, allow_hyphen_values = true)]
     loss: Sweep,
     /// The round-trip time
-    #[arg(long, value_name = "TIME", value_parser = sweep::time, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     rtt: Sweep,
     /// The line rate, as a further bound
-    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = values::rate, allow_hyphen_values = true)]
     rate: Option<Sweep>,
     /// The window, as a further bound
-    #[arg(short, long, value_name = "SIZE", value_parser = sweep::amount, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "SIZE", value_parser = values::amount, allow_hyphen_values = true)]
     window: Option<Sweep>,
     /// Payload of a segment in bytes [default: what the MTU leaves]
-    #[arg(short = 'M', long, value_name = "BYTES", value_parser = sweep::packet, allow_hyphen_values = true)]
+    #[arg(short = 'M', long, value_name = "BYTES", value_parser = values::packet, allow_hyphen_values = true)]
     mss: Option<Sweep>,
     /// The retransmission timeout [default: the round-trip time plus 200 ms, as in Linux]
-    #[arg(long, value_name = "TIME", value_parser = sweep::time, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     rto: Option<Sweep>,
     #[command(flatten)]
     framing: FramingArgs,
@@ -52,15 +51,15 @@ impl Question for LossArgs {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            Parameter::new("loss", ParameterKind::Share, Some(&self.loss)),
-            Parameter::new("rtt", ParameterKind::Time, Some(&self.rtt)),
-            Parameter::new("rate", ParameterKind::Rate, self.rate.as_ref()),
-            Parameter::new("window", ParameterKind::Amount, self.window.as_ref()),
-            Parameter::new("mss", ParameterKind::Packet, self.mss.as_ref()),
-            Parameter::new("rto", ParameterKind::Time, self.rto.as_ref()),
-            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
-        ]
+        Parameter::given([
+            ("loss", Some(&self.loss)),
+            ("rtt", Some(&self.rtt)),
+            ("rate", self.rate.as_ref()),
+            ("window", self.window.as_ref()),
+            ("mss", self.mss.as_ref()),
+            ("rto", self.rto.as_ref()),
+            ("mtu", Some(&self.framing.mtu)),
+        ])
     }
 
     fn subject(&self) -> String {

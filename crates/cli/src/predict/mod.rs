@@ -5,21 +5,16 @@
 
 mod command;
 mod echo;
-mod evaluation;
 mod framing_args;
 mod half_duplex;
 mod link;
 mod loss;
-pub mod output;
-mod output_args;
-mod parameter;
-mod parameter_kind;
+mod output;
 mod question;
 mod share;
-mod simulated;
-mod sweep;
 mod topology;
 mod transfer;
+mod values;
 mod window;
 
 pub use command::{PredictArgs, PredictCommand, predict};

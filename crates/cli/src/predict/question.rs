@@ -1,16 +1,18 @@
 //! A question that theory answers.
 
-use super::output_args::PredictOutputArgs;
-use super::parameter::{Parameter, ParameterValues};
+use super::output::PredictOutputArgs;
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
+use caudal_predict::question::{
+    EvaluatedPredictions, Evaluation, Parameter, ParameterValues, SweepResolution,
+};
 
 /// A question with its parameters, which can predict the result for one value of each.
 pub trait Question {
     /// The name of its subcommand.
     fn name(&self) -> &'static str;
 
-    /// Its numeric parameters.
+    /// Its numeric parameters that are given.
     fn parameters(&self) -> Vec<Parameter>;
 
     /// The title of the predictions, without the numeric parameters.
@@ -27,4 +29,52 @@ pub trait Question {
 
     /// The formats of the output, and its destination.
     fn output(&self) -> &PredictOutputArgs;
+}
+
+/// The predictions for a question.
+///
+/// # Errors
+/// When the values contradict one another, two parameters are swept, or a figure is requested without a sweep.
+pub(super) fn evaluate(question: &dyn Question) -> Result<Evaluation, Failure> {
+    let parameters = question.parameters();
+    let mut swept = parameters.iter().filter(|one| one.values.is_swept());
+    let is_drawn = question.output().svg.is_some();
+    match (swept.next(), swept.next()) {
+        (None, _) if is_drawn => {
+            return Err(Failure::usage(
+                "--svg draws a sweep, but every parameter has a single value",
+                "give a range, such as --mtu 576..9000 or --rtt 1ms..100ms",
+            ));
+        }
+        (Some(first), Some(second)) => {
+            return Err(Failure::usage(
+                format!(
+                    "--{} and --{} both have several values",
+                    first.name, second.name
+                ),
+                "sweep one at a time",
+            ));
+        }
+        _ => {}
+    }
+    let resolution = if is_drawn {
+        SweepResolution::Figure
+    } else {
+        SweepResolution::Table
+    };
+    let predict = |values: &ParameterValues| question.predict(values);
+    let predictions = EvaluatedPredictions::new(&parameters, resolution, predict)?;
+    let fixed = parameters.into_iter();
+    Ok(Evaluation {
+        question: question.name(),
+        subject: question.subject(),
+        columns: question.columns(),
+        fixed: fixed
+            .filter_map(|parameter| {
+                let value = parameter.values.single_value()?;
+                Some((parameter, value))
+            })
+            .collect(),
+        predictions,
+    })
 }

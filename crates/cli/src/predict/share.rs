@@ -1,18 +1,17 @@
 //! `caudal predict share`
 
 use super::framing_args::FramingArgs;
-use super::output_args::PredictOutputArgs;
-use super::parameter::{Parameter, ParameterValues, have_single_values};
-use super::parameter_kind::ParameterKind;
+use super::output::PredictOutputArgs;
 use super::question::Question;
-use super::simulated::simulate_sharing;
-use super::sweep::{self, Sweep};
+use super::values;
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
+use caudal_predict::question::{Parameter, ParameterValues, Sweep, have_single_values};
 use caudal_predict::share::{
     ContentionPoint, SharingParameters, TokenBucketPolicer, predict_sharing,
 };
+use caudal_predict::simulated::simulate_sharing;
 use clap::{Args, ValueEnum};
 use std::time::Duration;
 
@@ -35,10 +34,10 @@ enum ContentionPointArg {
     caudal predict share --rate 10G --tcp 8 --paths 4       flows hashed onto paths")]
 pub struct ShareArgs {
     /// The line rate of the shared link
-    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = values::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// Number of TCP flows that always have data [default: 2, or none beside --udp]
-    #[arg(long, value_name = "N", value_parser = sweep::count, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = values::count, allow_hyphen_values = true)]
     tcp: Option<Sweep>,
     /// The payload rates that UDP flows offer, as 8M,8M
     #[arg(
@@ -60,13 +59,13 @@ pub struct ShareArgs {
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = parse_duration, allow_hyphen_values = true)]
     rtt: Vec<Duration>,
     /// The rate of a policer on the path
-    #[arg(long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATE", value_parser = values::rate, allow_hyphen_values = true)]
     policer: Option<Sweep>,
     /// The burst of that policer [default: 10 full segments]
-    #[arg(long, value_name = "SIZE", requires = "policer", value_parser = sweep::amount, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", requires = "policer", value_parser = values::amount, allow_hyphen_values = true)]
     burst: Option<Sweep>,
     /// Number of paths over which flows are spread by a hash of addresses and ports
-    #[arg(long, value_name = "N", value_parser = sweep::count, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = values::count, allow_hyphen_values = true)]
     paths: Option<Sweep>,
     #[command(flatten)]
     framing: FramingArgs,
@@ -80,14 +79,14 @@ impl Question for ShareArgs {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            Parameter::new("rate", ParameterKind::Rate, Some(&self.rate)),
-            Parameter::new("tcp", ParameterKind::Count, self.tcp.as_ref()),
-            Parameter::new("policer", ParameterKind::Rate, self.policer.as_ref()),
-            Parameter::new("burst", ParameterKind::Amount, self.burst.as_ref()),
-            Parameter::new("paths", ParameterKind::Count, self.paths.as_ref()),
-            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
-        ]
+        Parameter::given([
+            ("rate", Some(&self.rate)),
+            ("tcp", self.tcp.as_ref()),
+            ("policer", self.policer.as_ref()),
+            ("burst", self.burst.as_ref()),
+            ("paths", self.paths.as_ref()),
+            ("mtu", Some(&self.framing.mtu)),
+        ])
     }
 
     fn subject(&self) -> String {

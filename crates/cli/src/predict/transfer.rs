@@ -1,15 +1,14 @@
 //! `caudal predict transfer`
 
 use super::framing_args::FramingArgs;
-use super::output_args::PredictOutputArgs;
-use super::parameter::{Parameter, ParameterValues};
-use super::parameter_kind::ParameterKind;
+use super::output::PredictOutputArgs;
 use super::question::Question;
-use super::sweep::{self, Sweep};
+use super::values;
 use crate::exit::Failure;
 use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::prediction::Prediction;
 use caudal_core::units::{ByteCount, parse_duration};
+use caudal_predict::question::{Parameter, ParameterValues, Sweep};
 use caudal_predict::rfc6349::TransferObservation;
 use caudal_predict::transfer::{TransferParameters, predict_transfer};
 use clap::Args;
@@ -24,25 +23,25 @@ use std::time::Duration;
     caudal predict transfer --bytes 10k..1G --rate 100M --rtt 40ms --svg transfer.svg")]
 pub struct TransferArgs {
     /// The amount of data
-    #[arg(short = 'n', long, value_name = "SIZE", value_parser = sweep::amount, allow_hyphen_values = true)]
+    #[arg(short = 'n', long, value_name = "SIZE", value_parser = values::amount, allow_hyphen_values = true)]
     bytes: Sweep,
     /// The line rate of the bottleneck
-    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = values::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// The round-trip time without queues
-    #[arg(long, value_name = "TIME", value_parser = sweep::time, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     rtt: Sweep,
     /// The initial window, in segments
-    #[arg(long, value_name = "N", default_value = "10", value_parser = sweep::count, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = values::count, allow_hyphen_values = true)]
     iw: Sweep,
     /// The window, as a further bound
-    #[arg(short, long, value_name = "SIZE", value_parser = sweep::amount, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "SIZE", value_parser = values::amount, allow_hyphen_values = true)]
     window: Option<Sweep>,
     /// The fraction of segments lost, as a further bound
-    #[arg(long, value_name = "LOSS", value_parser = sweep::share, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LOSS", value_parser = values::share, allow_hyphen_values = true)]
     loss: Option<Sweep>,
     /// Payload of a UDP datagram in bytes [default: the largest that is not fragmented]
-    #[arg(short, long, value_name = "SIZE", value_parser = sweep::packet, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "SIZE", value_parser = values::packet, allow_hyphen_values = true)]
     length: Option<Sweep>,
     /// The measured duration of such a transfer, for the transfer time ratio of RFC 6349
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Measured", allow_hyphen_values = true)]
@@ -70,16 +69,16 @@ impl Question for TransferArgs {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            Parameter::new("bytes", ParameterKind::Amount, Some(&self.bytes)),
-            Parameter::new("rate", ParameterKind::Rate, Some(&self.rate)),
-            Parameter::new("rtt", ParameterKind::Time, Some(&self.rtt)),
-            Parameter::new("iw", ParameterKind::Count, Some(&self.iw)),
-            Parameter::new("window", ParameterKind::Amount, self.window.as_ref()),
-            Parameter::new("loss", ParameterKind::Share, self.loss.as_ref()),
-            Parameter::new("length", ParameterKind::Packet, self.length.as_ref()),
-            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
-        ]
+        Parameter::given([
+            ("bytes", Some(&self.bytes)),
+            ("rate", Some(&self.rate)),
+            ("rtt", Some(&self.rtt)),
+            ("iw", Some(&self.iw)),
+            ("window", self.window.as_ref()),
+            ("loss", self.loss.as_ref()),
+            ("length", self.length.as_ref()),
+            ("mtu", Some(&self.framing.mtu)),
+        ])
     }
 
     fn subject(&self) -> String {

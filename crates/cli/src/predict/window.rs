@@ -1,13 +1,12 @@
 //! `caudal predict window`
 
 use super::framing_args::FramingArgs;
-use super::output_args::PredictOutputArgs;
-use super::parameter::{Parameter, ParameterValues};
-use super::parameter_kind::ParameterKind;
+use super::output::PredictOutputArgs;
 use super::question::Question;
-use super::sweep::{self, Sweep};
+use super::values;
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
+use caudal_predict::question::{Parameter, ParameterValues, Sweep};
 use caudal_predict::window::{WindowParameters, predict_window};
 use clap::Args;
 
@@ -19,16 +18,16 @@ use clap::Args;
     caudal predict window --rate 1G --window 64Ki --rtt 100us..100ms --svg window.svg")]
 pub struct WindowArgs {
     /// The line rate of the bottleneck
-    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = values::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// The round-trip time without queues
-    #[arg(long, value_name = "TIME", value_parser = sweep::time, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     rtt: Sweep,
     /// The window of each flow
-    #[arg(short, long, value_name = "SIZE", value_parser = sweep::amount, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "SIZE", value_parser = values::amount, allow_hyphen_values = true)]
     window: Option<Sweep>,
     /// Number of parallel flows
-    #[arg(short = 'P', long, value_name = "N", default_value = "1", value_parser = sweep::count, allow_hyphen_values = true)]
+    #[arg(short = 'P', long, value_name = "N", default_value = "1", value_parser = values::count, allow_hyphen_values = true)]
     flows: Sweep,
     #[command(flatten)]
     framing: FramingArgs,
@@ -42,13 +41,13 @@ impl Question for WindowArgs {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            Parameter::new("rate", ParameterKind::Rate, Some(&self.rate)),
-            Parameter::new("rtt", ParameterKind::Time, Some(&self.rtt)),
-            Parameter::new("window", ParameterKind::Amount, self.window.as_ref()),
-            Parameter::new("flows", ParameterKind::Count, Some(&self.flows)),
-            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
-        ]
+        Parameter::given([
+            ("rate", Some(&self.rate)),
+            ("rtt", Some(&self.rtt)),
+            ("window", self.window.as_ref()),
+            ("flows", Some(&self.flows)),
+            ("mtu", Some(&self.framing.mtu)),
+        ])
     }
 
     fn subject(&self) -> String {

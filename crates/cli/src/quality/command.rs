@@ -1,17 +1,19 @@
 //! The test as it happens: from its flags to what is shown of it.
 
 use super::args::QualityArgs;
-use super::headline::{headline, slow_link_note};
 use crate::command_run::CommandRun;
 use crate::exit::{Exit, Failure};
 use crate::machine_checks::check_congestion;
+use crate::output::line_width;
 use crate::output::views::Views;
-use crate::peer::connect_native;
+use crate::peer::{connect_native, describe};
 use crate::plan_failure::plan_failure;
 use caudal_core::dscp::Dscp;
-use caudal_measure::{ObservationRequest, PhaseRequest, QualityRequest};
+use caudal_core::quantity::Unit;
+use caudal_measure::{ObservationRequest, PhaseRequest, QualityPhases, QualityRequest};
 use caudal_sys::signal::Interrupt;
 use caudal_sys::tcp;
+use caudal_views::headline::quality_headline;
 
 /// Runs `caudal quality`.
 ///
@@ -43,10 +45,25 @@ pub fn quality(args: &QualityArgs, interrupt: &'static Interrupt) -> Result<Exit
     let mut peer = connect_native(&args.target, observation, interrupt)?;
     let phases = request.prepare(&mut peer)?;
     let run = CommandRun::begin(&args.output.store);
-    views.note(&headline(&peer, &phases.plans));
+    views.note(&quality_headline(
+        &describe(&peer),
+        &phases.plans,
+        line_width(),
+    ));
     if let Some(note) = slow_link_note(&phases) {
         views.note(&note);
     }
     let measured = request.measure(&phases, &mut peer, &mut run.control(&mut views, interrupt))?;
     run.finish(measured, views, Vec::new)
+}
+
+/// What the test does otherwise where the path is slow; `None` where it is not.
+fn slow_link_note(phases: &QualityPhases) -> Option<String> {
+    let (slow, plan) = (phases.slow?, phases.plans.first()?);
+    Some(format!(
+        "slow link, about {}: a UDP probe every {}, and {} s for its reply",
+        Unit::BitPerSecond.show(slow.bps),
+        Unit::Seconds.show(plan.probes.udp_ns as f64 / 1e9),
+        plan.timeout.as_secs(),
+    ))
 }

@@ -2,7 +2,6 @@
 
 mod args;
 mod command;
-mod headline;
 
 pub use args::QualityArgs;
 pub use command::quality;

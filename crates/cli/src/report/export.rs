@@ -109,7 +109,7 @@ impl From<ExportError> for Failure {
             ExportError::NoFindings { ref id } => {
                 format!(
                     "finish it with `caudal study resume {}`",
-                    crate::recording::short(id)
+                    caudal_store::short_id(id)
                 )
             }
         };

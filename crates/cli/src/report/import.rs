@@ -3,10 +3,9 @@
 use crate::args::tag_name;
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
-use crate::recording::short;
 use caudal_import::{ImportError, ImportedRun, MAX_LOG_BYTES, read};
 use caudal_report::stored_import;
-use caudal_store::{Store, StoreError};
+use caudal_store::{Store, StoreError, short_id};
 use clap::Args;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -98,7 +97,7 @@ fn record(
     for tag in &args.tag {
         store.tag(&stored.id, tag)?;
     }
-    out.line(&format!("{word} {}: {description}", short(&stored.id)));
+    out.line(&format!("{word} {}: {description}", short_id(&stored.id)));
     Ok(())
 }
 

@@ -3,17 +3,16 @@
 use super::answer::AnswerArgs;
 use super::unknown_name::tags_there_are;
 use crate::exit::Failure;
-use crate::recording::short;
-use caudal_core::date::{parse_utc, rfc3339};
+use caudal_core::date::parse_utc;
 use caudal_core::units::parse_duration;
 use caudal_report::entries_as_csv;
-use caudal_store::{Filter, RunKind, Store, StoreEntry};
-use caudal_views::text::{self, WIDTH};
+use caudal_report::stored_text::{entry_lines, list_document};
+use caudal_store::{Filter, RunKind, Store};
 use clap::builder::PossibleValuesParser;
-use serde_json::{Value, json};
 
 /// The default number of lines of a list as text.
 const LINES: usize = 50;
+
 /// `caudal report list`
 #[derive(Debug, Clone, clap::Args)]
 pub struct ListArgs {
@@ -92,11 +91,7 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
     let more = limit.is_some_and(|limit| entries.len() > limit);
     entries.truncate(limit.unwrap_or(usize::MAX));
     if args.answer.json {
-        let data = json!({
-            "schema": "caudal.list/1",
-            "entries": entries.iter().map(to_json).collect::<Vec<_>>(),
-        });
-        let data = serde_json::to_string_pretty(&data).unwrap_or_default();
+        let data = serde_json::to_string_pretty(&list_document(&entries)).unwrap_or_default();
         return args.answer.print(&[], Some(&data));
     }
     if args.csv {
@@ -104,7 +99,7 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
             .answer
             .print(&[], Some(entries_as_csv(&entries).trim_end()));
     }
-    let mut lines = lines(&entries, more);
+    let mut lines = entry_lines(&entries, more);
     if let (true, Some(tag)) = (entries.is_empty(), &args.tag) {
         lines.push(format!("of the tag {tag:?}: {}", tags_there_are(store)));
     }
@@ -114,88 +109,6 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
 /// The kinds of runs, and studies.
 fn kinds() -> impl Iterator<Item = &'static str> {
     RunKind::all().map(RunKind::name).chain(["study"])
-}
-
-pub(super) fn lines(entries: &[StoreEntry], more: bool) -> Vec<String> {
-    if entries.is_empty() {
-        return vec!["no matching runs".to_owned()];
-    }
-    let mut lines = vec![format!(
-        "{:<8}  {:<16}  {:<9}  {:<22}  {}",
-        "id", "started (UTC)", "kind", "result", "description"
-    )];
-    lines.extend(entries.iter().map(line));
-    if more {
-        lines.push("… and more: see --limit, or add a filter (--help)".to_owned());
-    }
-    lines
-}
-
-/// An entry in a line that fits the terminal.
-fn line(entry: &StoreEntry) -> String {
-    let started = rfc3339(entry.started_ns.max(0) as u64);
-    let line = format!(
-        "{}  {}  {:<9}  {:<22}  {}",
-        short(&entry.id),
-        started[..16].replace('T', " "),
-        entry.kind,
-        result(entry),
-        what(entry),
-    );
-    text::truncated(line.trim_end(), WIDTH).into_owned()
-}
-
-/// The most important results.
-pub(super) fn result(entry: &StoreEntry) -> String {
-    let mut parts = Vec::new();
-    if let Some(trials) = entry.trials {
-        parts.push(format!(
-            "{trials} trial{}",
-            if trials == 1 { "" } else { "s" }
-        ));
-    }
-    let headline = &entry.headline;
-    match headline.up_bps.zip(headline.down_bps) {
-        // The sum of both is the rate of no link.
-        Some((up, down)) if headline.goodput_bps.is_some() => {
-            parts.push(format!("up {}, down {}", text::bits(up), text::bits(down)));
-        }
-        _ => parts.extend(headline.goodput_bps.map(text::bits)),
-    }
-    if let Some(loss) = headline.loss.filter(|loss| *loss > 0.0) {
-        parts.push(format!("{} lost", text::percent(loss)));
-    }
-    if headline.goodput_bps.is_none() {
-        parts.extend(headline.rtt_us.map(text::time_us));
-    }
-    if entry.outcome != "done" || parts.is_empty() {
-        parts.push(entry.outcome.clone());
-    }
-    parts.join(", ")
-}
-
-/// The case, tags, title and peer.
-fn what(entry: &StoreEntry) -> String {
-    let mut parts = Vec::new();
-    parts.extend(entry.name.as_ref().map(ToString::to_string));
-    parts.extend(entry.trial.as_ref().map(|of| of.case.clone()));
-    parts.extend(entry.tags.iter().map(|tag| format!("#{tag}")));
-    match (&entry.title, &entry.peer) {
-        (Some(title), _) => parts.push(title.to_string()),
-        (None, Some(peer)) => parts.push(peer.to_string()),
-        (None, None) => {}
-    }
-    parts.join(" ")
-}
-
-/// An entry as JSON, with its start as a date too.
-pub(super) fn to_json(entry: &StoreEntry) -> Value {
-    let mut value = json!(entry);
-    if let Value::Object(map) = &mut value {
-        let started = rfc3339(entry.started_ns.max(0) as u64);
-        map.insert("started".to_owned(), json!(started));
-    }
-    value
 }
 
 /// Parses a date, or a time ago.
@@ -219,76 +132,7 @@ pub(super) fn since(text: &str) -> Result<Since, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_store::{Headline, StudyTrial};
-
-    fn entry() -> StoreEntry {
-        StoreEntry {
-            id: "1a2b3c4d5e6f708192a3b4c5d6e7f809".into(),
-            kind: "find-rate".into(),
-            started_ns: 1_795_295_439_123_000_000,
-            tool: "caudal 0.1.0".into(),
-            peer: Some("[2001:db8:1234:5678:9abc:def0:1234:5678]:5201".into()),
-            title: None,
-            name: None,
-            command: "caudal udp far --find-rate 0.1%, really".into(),
-            outcome: "cut short".into(),
-            trial: None,
-            headline: Headline {
-                goodput_bps: Some(123.4e6),
-                loss: Some(0.0123),
-                rtt_us: Some(1.0),
-                ..Headline::default()
-            },
-            trials: None,
-            tags: vec!["golden".into(), "say \"x\"".into()],
-        }
-    }
-
-    #[test]
-    fn every_line_fits_the_terminal() {
-        let study = StoreEntry {
-            kind: "study".into(),
-            name: Some("starvation".into()),
-            title: Some("Who starves when TCP meets UDP on one link of 250 Mbit/s".into()),
-            trials: Some(120),
-            peer: None,
-            outcome: "interrupted".into(),
-            headline: Headline::default(),
-            ..entry()
-        };
-        let trial = StoreEntry {
-            kind: "trial".into(),
-            trial: Some(StudyTrial {
-                study: "1".repeat(32),
-                case: "congestion=cubic udp=400 %".into(),
-                repeat: 1,
-                position: 1,
-                baseline: false,
-            }),
-            outcome: "done".into(),
-            ..entry()
-        };
-        for line in lines(&[entry(), study, trial], true) {
-            assert!(line.chars().count() <= WIDTH, "{line}");
-            assert!(!line.ends_with(' '), "{line:?}");
-        }
-        let both = StoreEntry {
-            headline: Headline {
-                up_bps: Some(23.4e6),
-                down_bps: Some(100e6),
-                loss: None,
-                ..entry().headline
-            },
-            outcome: "done".into(),
-            ..entry()
-        };
-        assert_eq!(result(&both), "up 23.40 Mbit/s, down 100 Mbit/s");
-        let shown = line(&entry());
-        assert!(
-            shown.starts_with("1a2b3c4d  2026-11-21 21:10  find-rate  123.4 Mbit/s, 1.230 % lost"),
-            "{shown}"
-        );
-    }
+    use caudal_core::date::rfc3339;
 
     #[test]
     fn dates_are_read_as_they_are_written() {

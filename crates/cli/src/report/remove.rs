@@ -4,8 +4,8 @@ use super::answer::AnswerArgs;
 use super::list::{self, Since};
 use crate::exit::Failure;
 use crate::output::fold;
-use crate::recording::short;
-use caudal_store::{Filter, RemovedAmount, Store, StoreEntry};
+use caudal_report::stored_text::entry_lines;
+use caudal_store::{Filter, RemovedAmount, Store, StoreEntry, short_id};
 use caudal_views::text;
 
 /// `caudal report rm`
@@ -40,7 +40,7 @@ pub(super) fn remove(store: &mut Store, args: &RemoveArgs) -> Result<(), Failure
     let ids: Result<Vec<String>, _> = args.ids.iter().map(|id| store.resolve(id)).collect();
     let ids = ids?;
     let line = removed(store, &ids)?;
-    let shown: Vec<&str> = ids.iter().map(|id| short(id)).collect();
+    let shown: Vec<&str> = ids.iter().map(|id| short_id(id)).collect();
     let line = fold(&format!("{line}: {}", shown.join(", ")), 4);
     AnswerArgs::default().print(&[line], None)
 }
@@ -77,7 +77,7 @@ pub(super) fn prune(store: &mut Store, args: &PruneArgs) -> Result<(), Failure> 
         let line = removed(store, &ids)?;
         return AnswerArgs::default().print(&[fold(&line, 4)], None);
     }
-    let mut lines = list::lines(&entries, false);
+    let mut lines = entry_lines(&entries, false);
     let studies = entries.iter().filter(|entry| entry.kind == "study").count() as u64;
     let amount = RemovedAmount {
         runs: entries.len() as u64 - studies,

@@ -5,8 +5,7 @@ use super::unknown_name::{list_tagged, unknown_id};
 use crate::args::tag_name;
 use crate::exit::Failure;
 use crate::output::fold;
-use crate::recording::short;
-use caudal_store::Store;
+use caudal_store::{Store, short_id};
 
 /// `caudal report tag`
 #[derive(Debug, Clone, clap::Args)]
@@ -36,7 +35,7 @@ pub(super) fn tag(store: &mut Store, args: &TagArgs) -> Result<(), Failure> {
             some => format!("it has {}", some.join(", ")),
         };
         return Err(Failure::usage(
-            format!("{} has no tag {absent:?}", short(&id)),
+            format!("{} has no tag {absent:?}", short_id(&id)),
             advice,
         ));
     }
@@ -49,9 +48,9 @@ pub(super) fn tag(store: &mut Store, args: &TagArgs) -> Result<(), Failure> {
     }
     let tags = store.tags(&id)?;
     let line = if tags.is_empty() {
-        format!("{}: no tags", short(&id))
+        format!("{}: no tags", short_id(&id))
     } else {
-        format!("{}: {}", short(&id), tags.join(", "))
+        format!("{}: {}", short_id(&id), tags.join(", "))
     };
     AnswerArgs::default().print(&[fold(&line, 4)], None)
 }

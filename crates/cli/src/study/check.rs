@@ -6,11 +6,12 @@ use caudal_study::{PreparedExperiment, THIS_MACHINE, Testbed};
 
 use super::args::{ChangeArgs, CheckArgs};
 use super::execute::report_removed_labs;
-use super::print::print;
 use super::program::ThisProgram;
-use super::progress::{about, within};
 use super::source::find_experiment;
 use crate::exit::{Exit, Failure};
+use crate::output::line_width;
+use crate::output::sink::print;
+use caudal_views::text::{about, within};
 
 /// Prints the size of an experiment and checks that it can run here.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -52,7 +53,10 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         ),
         format!("seed:     {}", campaign.seed),
     ];
-    let folded: Vec<String> = lines.iter().map(|line| within(line, 10)).collect();
+    let folded: Vec<String> = lines
+        .iter()
+        .map(|line| within(line, 10, line_width()))
+        .collect();
     print(&format!("{}\n", folded.join("\n")))?;
     report_removed_labs(&prepared.check_requirements(&ThisProgram)?);
     print("It can run here.\n")

@@ -3,9 +3,9 @@
 use caudal_sys::signal::Interrupt;
 
 use super::args::{StudyArgs, StudyCommand};
-use super::print::print;
-use super::schema::schema;
+use super::source::schema;
 use crate::exit::{Exit, Failure};
+use crate::output::sink::print;
 
 /// Runs `caudal study`.
 ///

@@ -12,11 +12,12 @@ use caudal_sys::signal::Interrupt;
 
 use super::args::StudyOutputArgs;
 use super::program::ThisProgram;
-use super::progress::{StudyProgress, about};
+use super::progress::StudyProgress;
 use super::report::report;
 use crate::exit::{Exit, Failure};
 use crate::output::fold;
 use crate::store_advice::store_advice;
+use caudal_views::text::about;
 
 /// The execution of a study.
 pub(super) struct Execution<'a> {

@@ -7,9 +7,9 @@ use caudal_study::{
 };
 use serde::Serialize;
 
-use super::progress::about;
 use crate::exit::Failure;
 use crate::output::fold;
+use caudal_views::text::about;
 
 /// An experiment of the list.
 #[derive(Serialize)]

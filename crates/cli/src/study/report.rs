@@ -7,9 +7,9 @@ use caudal_report::export::{ExportFormat, ExportSubject, REPORT_FILE};
 use caudal_study::Study;
 
 use super::args::StudyOutputArgs;
-use super::findings_text::findings_text;
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
+use caudal_views::study::findings_text;
 
 /// Shows the findings of a study and writes its report.
 ///

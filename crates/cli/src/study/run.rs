@@ -6,11 +6,11 @@ use caudal_study::{PreparedExperiment, SHIPPED_EXPERIMENTS, Study};
 
 use super::args::RunStudyArgs;
 use super::execute::{Execution, exit_on_second_interrupt, report_event, report_removed_labs};
-use super::print::print;
 use super::program::ThisProgram;
 use super::source::find_experiment;
 use crate::exit::{Exit, Failure};
 use crate::invocation::command_line;
+use crate::output::sink::print;
 use caudal_store::Store;
 use caudal_sys::signal::Interrupt;
 

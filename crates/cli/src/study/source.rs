@@ -1,4 +1,4 @@
-//! The experiment that a command names.
+//! The files of experiments: the one that a command names, and what they may hold.
 
 use std::path::Path;
 
@@ -22,4 +22,11 @@ pub(super) fn find_experiment(
     let alternatives = format!("an experiment's file or one of {}", names.join(", "));
     let text = read_text(name, &alternatives, "an experiment's file")?;
     Ok(ExperimentSource::from_file(name, text, changes))
+}
+
+/// The JSON Schema of experiments' files, as it is published.
+#[must_use]
+pub fn schema() -> String {
+    let text = serde_json::to_string_pretty(&caudal_experiment::schema());
+    format!("{}\n", text.unwrap_or_default())
 }

@@ -1,6 +1,5 @@
 //! `caudal tcp` and `caudal udp`: bulk transfers, once, several times, or in search of the highest rate.
 
-mod headline;
 mod plan;
 mod run;
 mod tcp;

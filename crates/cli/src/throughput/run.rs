@@ -1,16 +1,19 @@
 //! A measurement of throughput as it happens, from its request to what is shown of it.
 
-use super::headline::headline;
 use super::plan::{is_endless, repetitions, summary_options};
 use crate::args::{OutputArgs, TargetArgs, TrafficArgs};
 use crate::command_run::CommandRun;
 use crate::exit::{Exit, Failure};
+use crate::output::line_width;
 use crate::output::views::Views;
-use crate::peer::connect_as;
+use crate::peer::{connect_as, describe};
 use caudal_core::plan::Plan;
 use caudal_engine::LocalOptions;
-use caudal_measure::{BulkRequest, RateSearchRequest, Repetitions, ThroughputRequest, UdpRequest};
+use caudal_measure::{
+    BulkRequest, RateSearchRequest, Repetitions, TestPeer, ThroughputRequest, UdpRequest,
+};
 use caudal_sys::signal::Interrupt;
+use caudal_views::headline::bulk_headline;
 use caudal_views::run_table::RunGoal;
 use caudal_views::text;
 
@@ -42,6 +45,11 @@ pub(super) fn run_bulk(
     }
     let measured = request.measure(&mut peer, &mut run.control(&mut views, interrupt))?;
     run.finish(measured, views, Vec::new)
+}
+
+/// The test in a line: what is sent, to whom, for how long.
+fn headline(peer: &TestPeer, plan: &Plan, traffic: &TrafficArgs) -> String {
+    bulk_headline(&describe(peer), plan, is_endless(traffic), line_width())
 }
 
 /// The goal of several runs; `None` of a single one.

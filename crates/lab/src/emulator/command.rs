@@ -5,12 +5,11 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use caudal_link::error::LinkError;
+use caudal_link::lab_report::DeliveryLateness;
 use caudal_link::model::DirectionReport;
 use caudal_link::stage::Setting;
 use caudal_sys::schedule::ThreadPriority;
 use caudal_topology::LinkEnd;
-
-use crate::lateness::DeliveryLateness;
 
 /// A command with the channel for its reply.
 pub(super) enum EmulatorCommand {

@@ -1,7 +1,7 @@
 //! What both ends of a path measured together, a line for each thing.
 
 use super::{duplex, headline, throughput};
-use crate::columns::ms;
+use crate::cells::ms;
 use crate::idle_windows::{self, DirectionWindow, step_lines};
 use crate::interval_table::Detail;
 use crate::text::{fold, time_us};

@@ -1,6 +1,6 @@
 //! The result of probing a path in a line: its narrow link, by its hops or between both ends, or the duplex mode.
 
-use crate::columns::ms;
+use crate::cells::ms;
 use crate::emphasis::EmphasizedLine;
 use caudal_core::path::{NarrowPathLink, PathBetweenEnds, PathDuplex, PathReport};
 use caudal_core::quantity::{self, EstimateInUnit, Unit};

@@ -1,7 +1,7 @@
 //! The table of hops: a row each, below the link that leads to it.
 
 use super::link_text::link_text;
-use crate::columns::{ms, share};
+use crate::cells::{ms, share};
 use crate::interval_table::Detail;
 use crate::text::{indented, truncated};
 use caudal_core::path::{HopAnswering, PathHop, PathLink, PathReport};

@@ -2,7 +2,7 @@
 
 use super::both_ends;
 use super::hop_rows::{end_row, title};
-use crate::columns::{ms, share};
+use crate::cells::{ms, share};
 use crate::text::truncated;
 use caudal_core::path::{HopAnswering, PathHop, PathLink, PathPhase, PathRound};
 use caudal_core::quantity::{EstimateInUnit, Unit, rate};

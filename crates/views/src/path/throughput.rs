@@ -1,6 +1,6 @@
 //! The throughput of TCP by window, a row for each run.
 
-use crate::columns::ms;
+use crate::cells::ms;
 use crate::text;
 use caudal_core::path::{DirectionThroughput, PathThroughput, ThroughputRun};
 use caudal_core::quantity::{rate, size};

@@ -1,6 +1,6 @@
 //! The closing block of a test of latency under load: the grade first, then the phases, then what to do.
 
-use crate::columns::{ms, rate, share};
+use crate::cells::{ms, rate, share};
 use crate::interval_table::Detail;
 use crate::text::{self, fold};
 use crate::text_form::TextForm;

@@ -1,6 +1,6 @@
 //! The three panels of a test of latency under load: throughput, latency and loss on one time axis, in 80 columns.
 
-use crate::columns::{ms, rate, share};
+use crate::cells::{ms, rate, share};
 use caudal_core::plan::PhaseLoad;
 use caudal_core::quality::QualityInterval;
 

@@ -1,6 +1,6 @@
 //! A test of latency under load in a pipe: a line a second.
 
-use crate::columns::{ms, rate, share};
+use crate::cells::{ms, rate, share};
 use caudal_core::quality::QualityInterval;
 use caudal_stats::nearest_rank;
 

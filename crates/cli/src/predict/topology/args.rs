@@ -1,6 +1,6 @@
 //! The command line of `caudal predict topology`.
 
-use crate::predict::output_args::PredictOutputArgs;
+use crate::predict::output::PredictOutputArgs;
 use crate::topology::WhatArgs;
 use caudal_core::units::parse_duration;
 use clap::Args;

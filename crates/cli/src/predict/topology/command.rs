@@ -1,19 +1,20 @@
 //! One execution of `caudal predict topology`.
 
 use super::args::PredictTopologyArgs;
-use super::comparison::FlowComparison;
-use super::flow_predictions::flow_predictions;
-use super::json::json;
-use super::link_predictions::link_predictions;
-use super::report::{PredictedFlow, TopologyReport};
-use super::seeded_runs::SeededRuns;
-use super::text::text;
-use super::topology_flow::TopologyFlow;
 use crate::exit::{Exit, Failure};
-use crate::predict::output;
-use caudal_core::prediction::Prediction;
-use caudal_predict::topology::{FlowParameters, predict_flows};
-use caudal_topology::Topology;
+use crate::invocation::command_line;
+use crate::output::line_width;
+use crate::predict::output::write_formats;
+use caudal_engine::this_tool;
+use caudal_predict::topology_report::{
+    FlowTextError, TopologyFlow, TopologyQuestion, TopologyReport, TopologyReportError,
+};
+use caudal_simulate::error::SimulateError;
+use caudal_topology::{NodeRole, Topology, TopologyError};
+use caudal_views::predict::{prediction_rows, topology_document, topology_lines};
+
+/// Maximum number of flows.
+const MAX_FLOWS: usize = 100;
 
 /// Runs `caudal predict topology`.
 ///
@@ -21,54 +22,79 @@ use caudal_topology::Topology;
 /// When the topology or a flow is invalid, or the predictions cannot be written.
 pub(in crate::predict) fn predict(args: &PredictTopologyArgs) -> Result<Exit, Failure> {
     let file = crate::topology::read(&args.what)?;
-    let topology = Topology::resolve(&file)
-        .map_err(|error| Failure::usage(error.problem.clone(), error.remedy.clone()))?;
-    let specs = TopologyFlow::from_args(args, &topology)?;
-    let seed = args.what.seed.unwrap_or(1);
-    let runs = SeededRuns::simulate(args, (&file, &topology), &specs, seed)?;
-    let parameters: Vec<FlowParameters> = specs.iter().map(|spec| spec.parameters).collect();
-    let forecasts = predict_flows(&topology, &parameters);
-    let flows = specs
-        .into_iter()
-        .zip(forecasts)
-        .enumerate()
-        .map(|(index, (spec, forecast))| {
-            let predictions = flow_predictions(index, &forecast, &runs);
-            let comparison = FlowComparison {
-                topology: &topology,
-                runs: &runs,
-                index,
-                forecast: &forecast,
-                time: args.time,
-            };
-            let differences = comparison.differences(&predictions);
-            PredictedFlow {
-                spec,
-                forecast,
-                predictions,
-                differences,
-            }
-        })
-        .collect();
-    let report = TopologyReport {
-        args,
+    let topology = Topology::resolve(&file).map_err(|error| topology_failure(&error))?;
+    let flows = flows(args, &topology)?;
+    let question = TopologyQuestion {
+        name: &args.what.what,
+        file: &file,
         topology: &topology,
-        flows,
-        links: runs
-            .first
-            .result
-            .links
-            .iter()
-            .flat_map(link_predictions)
-            .collect(),
-        runs,
+        time: args.time,
+        seed: args.what.seed.unwrap_or(1),
+        seeds: args.seeds,
     };
-    let predictions: Vec<&Prediction> = report.predictions().collect();
-    output::write_formats(
-        &args.output.without_figure(),
-        &text(&report),
-        &|| json(&report),
-        &|| output::prediction_rows(&predictions),
+    let report = TopologyReport::new(&question, flows).map_err(|error| match error {
+        TopologyReportError::Topology(error) => topology_failure(&error),
+        TopologyReportError::Simulation(error) => simulation_failure(&error),
+    })?;
+    let output = args.output.without_figure();
+    write_formats(
+        &output,
+        &topology_lines(&report, output.arithmetic(), line_width()),
+        &|| topology_document(&report, &this_tool(None), &command_line()),
+        &|| prediction_rows(report.predictions()),
     )?;
     Ok(Exit::Done)
+}
+
+/// The flows of the command line; without any, one TCP transfer from the first host to the last.
+///
+/// # Errors
+/// When there are too many flows, or one of them cannot be read.
+fn flows(args: &PredictTopologyArgs, topology: &Topology) -> Result<Vec<TopologyFlow>, Failure> {
+    if args.flows.len() > MAX_FLOWS {
+        return Err(Failure::usage(
+            format!("--flow is given more than {MAX_FLOWS} times"),
+            "give fewer flows",
+        ));
+    }
+    let parse =
+        |text: &str| TopologyFlow::parse(text, topology).map_err(|error| flow_failure(&error));
+    if !args.flows.is_empty() {
+        return args.flows.iter().map(|text| parse(text)).collect();
+    }
+    let hosts: Vec<&str> = topology
+        .nodes
+        .iter()
+        .filter(|node| matches!(node.role, NodeRole::Host(_)))
+        .map(|node| node.name.as_str())
+        .collect();
+    match hosts[..] {
+        [first, .., last] => Ok(vec![parse(&format!("{first}>{last}:tcp"))?]),
+        _ => Err(Failure::usage(
+            "the topology has fewer than two hosts",
+            "add a host, or name routers with --flow",
+        )),
+    }
+}
+
+fn flow_failure(error: &FlowTextError) -> Failure {
+    match error {
+        FlowTextError::Invalid { remedy, .. } => {
+            Failure::usage(format!("--flow {error}"), remedy.clone())
+        }
+        FlowTextError::Settings(error) => simulation_failure(error),
+    }
+}
+
+fn topology_failure(error: &TopologyError) -> Failure {
+    Failure::usage(error.problem.clone(), error.remedy.clone())
+}
+
+/// The reason why the simulator refuses a scenario, which the command line or the topology file has to change.
+fn simulation_failure(error: &SimulateError) -> Failure {
+    let message = error.to_string();
+    match message.rsplit_once("; ") {
+        Some((problem, remedy)) => Failure::usage(problem, remedy),
+        None => Failure::usage(message, "change the flows or the topology"),
+    }
 }

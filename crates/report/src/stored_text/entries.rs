@@ -1,0 +1,194 @@
+//! A list of recorded runs and studies as text, and as a JSON document.
+
+use caudal_core::date::rfc3339;
+use caudal_store::{StoreEntry, short_id};
+use caudal_views::text::{self, WIDTH};
+use serde::Serialize;
+use serde_json::Value;
+
+/// The lines of a list; `more` where some are left out.
+#[must_use]
+pub fn entry_lines(entries: &[StoreEntry], more: bool) -> Vec<String> {
+    if entries.is_empty() {
+        return vec!["no matching runs".to_owned()];
+    }
+    let mut lines = vec![format!(
+        "{:<8}  {:<16}  {:<9}  {:<22}  {}",
+        "id", "started (UTC)", "kind", "result", "description"
+    )];
+    lines.extend(entries.iter().map(line));
+    if more {
+        lines.push("… and more: see --limit, or add a filter (--help)".to_owned());
+    }
+    lines
+}
+
+/// An entry in a line that fits the terminal.
+fn line(entry: &StoreEntry) -> String {
+    let started = rfc3339(entry.started_ns.max(0) as u64);
+    let line = format!(
+        "{}  {}  {:<9}  {:<22}  {}",
+        short_id(&entry.id),
+        started[..16].replace('T', " "),
+        entry.kind,
+        entry_result(entry),
+        what(entry),
+    );
+    text::truncated(line.trim_end(), WIDTH).into_owned()
+}
+
+/// The most important results.
+pub(super) fn entry_result(entry: &StoreEntry) -> String {
+    let mut parts = Vec::new();
+    if let Some(trials) = entry.trials {
+        parts.push(format!(
+            "{trials} trial{}",
+            if trials == 1 { "" } else { "s" }
+        ));
+    }
+    let headline = &entry.headline;
+    match headline.up_bps.zip(headline.down_bps) {
+        // The sum of both is the rate of no link.
+        Some((up, down)) if headline.goodput_bps.is_some() => {
+            parts.push(format!("up {}, down {}", text::bits(up), text::bits(down)));
+        }
+        _ => parts.extend(headline.goodput_bps.map(text::bits)),
+    }
+    if let Some(loss) = headline.loss.filter(|loss| *loss > 0.0) {
+        parts.push(format!("{} lost", text::percent(loss)));
+    }
+    if headline.goodput_bps.is_none() {
+        parts.extend(headline.rtt_us.map(text::time_us));
+    }
+    if entry.outcome != "done" || parts.is_empty() {
+        parts.push(entry.outcome.clone());
+    }
+    parts.join(", ")
+}
+
+/// The case, tags, title and peer.
+fn what(entry: &StoreEntry) -> String {
+    let mut parts = Vec::new();
+    parts.extend(entry.name.as_ref().map(ToString::to_string));
+    parts.extend(entry.trial.as_ref().map(|of| of.case.clone()));
+    parts.extend(entry.tags.iter().map(|tag| format!("#{tag}")));
+    match (&entry.title, &entry.peer) {
+        (Some(title), _) => parts.push(title.to_string()),
+        (None, Some(peer)) => parts.push(peer.to_string()),
+        (None, None) => {}
+    }
+    parts.join(" ")
+}
+
+/// An entry in documents, with its start as a date too.
+#[derive(Debug, Serialize)]
+pub(super) struct EntryRecord<'a> {
+    #[serde(flatten)]
+    entry: &'a StoreEntry,
+    started: String,
+}
+
+impl<'a> From<&'a StoreEntry> for EntryRecord<'a> {
+    fn from(entry: &'a StoreEntry) -> Self {
+        Self {
+            entry,
+            started: rfc3339(entry.started_ns.max(0).unsigned_abs()),
+        }
+    }
+}
+
+/// The document of a list, `caudal.list/1`.
+#[derive(Debug, Serialize)]
+struct ListRecord<'a> {
+    schema: &'static str,
+    entries: Vec<EntryRecord<'a>>,
+}
+
+/// The document of a list.
+#[must_use]
+pub fn list_document(entries: &[StoreEntry]) -> Value {
+    document(&ListRecord {
+        schema: "caudal.list/1",
+        entries: entries.iter().map(EntryRecord::from).collect(),
+    })
+}
+
+/// A document with its keys in alphabetical order.
+pub(super) fn document(record: &impl Serialize) -> Value {
+    serde_json::to_value(record).expect("the document has only names for keys")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_store::{Headline, StudyTrial};
+
+    fn entry() -> StoreEntry {
+        StoreEntry {
+            id: "1a2b3c4d5e6f708192a3b4c5d6e7f809".into(),
+            kind: "find-rate".into(),
+            started_ns: 1_795_295_439_123_000_000,
+            tool: "caudal 0.1.0".into(),
+            peer: Some("[2001:db8:1234:5678:9abc:def0:1234:5678]:5201".into()),
+            title: None,
+            name: None,
+            command: "caudal udp far --find-rate 0.1%, really".into(),
+            outcome: "cut short".into(),
+            trial: None,
+            headline: Headline {
+                goodput_bps: Some(123.4e6),
+                loss: Some(0.0123),
+                rtt_us: Some(1.0),
+                ..Headline::default()
+            },
+            trials: None,
+            tags: vec!["golden".into(), "say \"x\"".into()],
+        }
+    }
+
+    #[test]
+    fn every_line_fits_the_terminal() {
+        let study = StoreEntry {
+            kind: "study".into(),
+            name: Some("starvation".into()),
+            title: Some("Who starves when TCP meets UDP on one link of 250 Mbit/s".into()),
+            trials: Some(120),
+            peer: None,
+            outcome: "interrupted".into(),
+            headline: Headline::default(),
+            ..entry()
+        };
+        let trial = StoreEntry {
+            kind: "trial".into(),
+            trial: Some(StudyTrial {
+                study: "1".repeat(32),
+                case: "congestion=cubic udp=400 %".into(),
+                repeat: 1,
+                position: 1,
+                baseline: false,
+            }),
+            outcome: "done".into(),
+            ..entry()
+        };
+        for line in entry_lines(&[entry(), study, trial], true) {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+            assert!(!line.ends_with(' '), "{line:?}");
+        }
+        let both = StoreEntry {
+            headline: Headline {
+                up_bps: Some(23.4e6),
+                down_bps: Some(100e6),
+                loss: None,
+                ..entry().headline
+            },
+            outcome: "done".into(),
+            ..entry()
+        };
+        assert_eq!(entry_result(&both), "up 23.40 Mbit/s, down 100 Mbit/s");
+        let shown = line(&entry());
+        assert!(
+            shown.starts_with("1a2b3c4d  2026-11-21 21:10  find-rate  123.4 Mbit/s, 1.230 % lost"),
+            "{shown}"
+        );
+    }
+}
