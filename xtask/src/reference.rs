@@ -71,7 +71,7 @@ fn sections() -> Vec<(&'static str, String)> {
         ("docs/iperf3.md", caudal_compat::iperf3::absent_options()),
         (
             "docs/from-iperf3.md",
-            caudal_cli::iperf3_flags::flag_table(),
+            caudal_compat::iperf3_flags::flag_table(),
         ),
     ]
 }

@@ -1,7 +1,8 @@
 //! The failure of a measurement, as the command reports it.
 
 use crate::exit::{Exit, Failure};
-use crate::plan_failure::plan_failure;
+use crate::flag::flag;
+use caudal_core::plan::PlanError;
 use caudal_engine::{OffloadError, TestCaptureError};
 use caudal_measure::MeasureError;
 use std::io::ErrorKind;
@@ -66,6 +67,20 @@ fn no_loopback(loopback: IpAddr) -> Failure {
         format!(
             "name a HOST, or give loopback its address (ip addr add {loopback}/{prefix} dev lo; ip link set lo up)"
         ),
+    )
+}
+
+/// The failure of a plan's check, with the flag that is out of range.
+#[must_use]
+pub fn plan_failure(error: &PlanError) -> Failure {
+    Failure::usage(
+        format!(
+            "{} is {}; {}",
+            flag(error.quantity),
+            error.value,
+            error.allowed
+        ),
+        "see --help",
     )
 }
 

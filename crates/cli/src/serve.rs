@@ -29,6 +29,8 @@ const MIN_RATE: BitRate = BitRate::from_bps(1000);
 const MIN_TIME: Duration = Duration::from_millis(10);
 /// The lowest limit on the payload of a test: that of a datagram.
 const MIN_BYTES: ByteCount = ByteCount::new(65_507);
+/// The shortest time after which an idle client may be disconnected.
+const MIN_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The lowest limit on the memory for clients: the buffers of one test.
 const MIN_MEMORY: ByteCount = ByteCount::new(4 << 20);
 
@@ -180,45 +182,32 @@ fn check(args: &ServeArgs) -> Result<(), Failure> {
             "add --iperf2, or leave it out",
         ));
     }
-    if args.max_clients == 0 {
-        return Err(Failure::usage(
-            "--max-clients is 0",
-            "it must be at least 1",
-        ));
-    }
-    if args.max_clients_per_source == Some(0) {
-        return Err(Failure::usage(
-            "--max-clients-per-source is 0",
-            "it must be at least 1",
-        ));
-    }
-    if args.idle_timeout < Duration::from_secs(1) {
-        return Err(Failure::usage(
-            format!("--idle-timeout is {:?}", args.idle_timeout),
-            "it must be at least 1s",
-        ));
-    }
-    if let Some(rate) = args.max_rate.filter(|rate| *rate < MIN_RATE) {
-        return Err(Failure::usage(
-            format!("--max-rate is {rate}"),
-            format!("it must be at least {MIN_RATE}"),
-        ));
-    }
-    if let Some(time) = args.max_time.filter(|time| *time < MIN_TIME) {
-        return Err(Failure::usage(
-            format!("--max-time is {}", format_duration(time)),
-            format!("it must be at least {}", format_duration(MIN_TIME)),
-        ));
-    }
-    check_size("--max-bytes", args.max_bytes, MIN_BYTES)?;
-    check_size("--max-memory", Some(args.max_memory), MIN_MEMORY)
+    let time = |time: &Duration| format_duration(*time);
+    at_least("--max-clients", Some(args.max_clients), 1, usize::to_string)?;
+    let per_source = args.max_clients_per_source;
+    at_least("--max-clients-per-source", per_source, 1, usize::to_string)?;
+    let idle_timeout = Some(args.idle_timeout);
+    at_least("--idle-timeout", idle_timeout, MIN_IDLE_TIMEOUT, |time| {
+        format!("{time:?}")
+    })?;
+    at_least("--max-rate", args.max_rate, MIN_RATE, BitRate::to_string)?;
+    at_least("--max-time", args.max_time, MIN_TIME, time)?;
+    let size = ByteCount::to_string;
+    at_least("--max-bytes", args.max_bytes, MIN_BYTES, size)?;
+    at_least("--max-memory", Some(args.max_memory), MIN_MEMORY, size)
 }
 
-fn check_size(flag: &str, size: Option<ByteCount>, min: ByteCount) -> Result<(), Failure> {
-    match size.filter(|size| *size < min) {
-        Some(size) => Err(Failure::usage(
-            format!("{flag} is {size}"),
-            format!("it must be at least {min}"),
+/// Checks that the value of a flag is at least `min`.
+fn at_least<T: PartialOrd>(
+    flag: &str,
+    value: Option<T>,
+    min: T,
+    show: impl Fn(&T) -> String,
+) -> Result<(), Failure> {
+    match value.filter(|value| *value < min) {
+        Some(value) => Err(Failure::usage(
+            format!("{flag} is {}", show(&value)),
+            format!("it must be at least {}", show(&min)),
         )),
         None => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use crate::args::Cli;
 use crate::exit::Failure;
-use crate::iperf3_flags;
+use caudal_compat::iperf3_flags;
 use caudal_experiment::nearest_name;
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -5,6 +5,7 @@ mod background;
 mod digits;
 pub mod iperf2;
 pub mod iperf3;
+pub mod iperf3_flags;
 pub mod nttcp;
 pub mod option_document;
 mod option_table;

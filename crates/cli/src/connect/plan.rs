@@ -2,7 +2,7 @@
 
 use super::args::ConnectArgs;
 use crate::exit::Failure;
-use crate::plan_failure::plan_failure;
+use crate::measure_failure::plan_failure;
 use caudal_core::dscp::Dscp;
 use caudal_core::plan::ConnectPlan;
 use std::time::Duration;

@@ -1,13 +1,14 @@
 //! The cells of a comparison: each content by each protocol with each of its settings.
 
 use super::args::FileArgs;
-use super::protocols::protocols;
 use super::values::PacketSize;
 use caudal_core::plan::{
     ArqMode, BULK_WRITE_BYTES, DEFAULT_PACKET_BYTES, FileProtocol, RbtTransfer, SendTier,
     TcpTransferSettings, TransferVia,
 };
 
+/// The protocols that are compared where none were asked for.
+const COMPARED: [FileProtocol; 2] = [FileProtocol::Tcp, FileProtocol::Rbt];
 /// The granularity of RBT's loss detection, µs.
 const GRANULARITY_US: u32 = 1000;
 
@@ -113,6 +114,28 @@ fn expanded(args: &FileArgs, sizes: &[PacketSize]) -> Vec<u32> {
         }
     }
     all
+}
+
+/// The protocols, each once: of a file TCP alone, unless more are asked for.
+pub(super) fn protocols(args: &FileArgs) -> Vec<FileProtocol> {
+    let mut protocols = Vec::new();
+    for protocol in &args.via {
+        if !protocols.contains(protocol) {
+            protocols.push(*protocol);
+        }
+    }
+    if !protocols.is_empty() {
+        return protocols;
+    }
+    if args.send.is_some() || args.get.is_some() {
+        return vec![FileProtocol::Tcp];
+    }
+    COMPARED.to_vec()
+}
+
+/// `true` for a protocol whose sender is the kernel's TCP.
+pub(super) const fn is_over_tcp(protocol: FileProtocol) -> bool {
+    matches!(protocol, FileProtocol::Tcp | FileProtocol::Tls)
 }
 
 #[cfg(test)]

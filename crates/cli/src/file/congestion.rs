@@ -1,7 +1,7 @@
 //! The congestion control of each protocol: one family for all that are compared, as far as they have it.
 
 use super::args::FileArgs;
-use super::protocols::{is_over_tcp, protocols};
+use super::cells::{is_over_tcp, protocols};
 use crate::exit::Failure;
 use crate::machine_checks;
 use caudal_core::plan::FileProtocol;

@@ -1,7 +1,7 @@
 //! Files of this machine that are sent.
 
 use super::args::FileArgs;
-use super::file_name::checked_name;
+use super::remote_file::checked_name;
 use crate::exit::Failure;
 use caudal_core::units::ByteCount;
 use caudal_measure::FileContent;

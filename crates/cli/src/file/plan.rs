@@ -7,7 +7,7 @@ use super::usage_checks::is_comparison;
 use super::values::SourceArg;
 use crate::args::RateArg;
 use crate::exit::Failure;
-use crate::plan_failure::plan_failure;
+use crate::measure_failure::plan_failure;
 use caudal_core::dscp::Dscp;
 use caudal_core::plan::{
     Direction, FileIdentity, PlanError, Quantity, Rate, TransferContent, TransferPlan, TransferSink,

@@ -1,8 +1,8 @@
 //! Flags of `caudal file` that do not fit one another.
 
 use super::args::FileArgs;
+use super::cells::{is_over_tcp, protocols};
 use super::congestion::FIXED;
-use super::protocols::{is_over_tcp, protocols};
 use super::run_count::{MAX_REPEAT, MIN_PILOT};
 use super::values::{PacketSize, SourceArg};
 use crate::args::RateArg;

@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::diagnostic;
 use crate::output::sink::{print, print_to};
 use caudal_lab::registry::Registry;
-use caudal_lab::{ControlRequest, LabRecord, daemon};
+use caudal_lab::{ControlRequest, LabError, LabRecord, daemon};
 use caudal_sys::signal::Interrupt;
 use caudal_views::lab::{lab_stats, lab_svg, lab_tree};
 
@@ -124,4 +124,26 @@ fn take_down(registry: &Registry, args: &LabDownArgs) -> Result<Exit, Failure> {
         registry.take_down(&record);
     }
     Ok(Exit::Done)
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        let exit = if error.is_usage() {
+            Exit::Usage
+        } else {
+            Exit::NotPermitted
+        };
+        let text = error.to_string();
+        let (message, advice) = text.split_once("; ").unwrap_or((&text, ""));
+        let advice = match &error {
+            LabError::NameTaken { name } => {
+                format!("take it down with `caudal lab down {name}`, or name this one with --name")
+            }
+            LabError::NoLab => "start one with `caudal lab up pair`".to_owned(),
+            LabError::Ambiguous { up } => format!("name one with --lab: {}", up.join(", ")),
+            LabError::NotResponding { name, .. } => format!("run `caudal lab down {name}`"),
+            _ => advice.to_owned(),
+        };
+        Self::new(exit, message, advice)
+    }
 }

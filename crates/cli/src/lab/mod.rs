@@ -2,7 +2,6 @@
 
 mod args;
 mod command;
-mod error;
 mod file;
 pub(crate) mod keep;
 

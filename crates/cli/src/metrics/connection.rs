@@ -1,7 +1,7 @@
 //! One connection of a client that reads metrics: one request of HTTP/1, one answer.
 
-use super::exposition::CONTENT_TYPE;
 use caudal_sys::poll::PollState;
+use caudal_views::metrics::CONTENT_TYPE;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};

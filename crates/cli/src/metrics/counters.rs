@@ -1,42 +1,21 @@
 //! The counters of a server, by protocol, from the events of its sessions.
 
+use crate::args::protocol_name;
 use caudal_core::event::{EndedTest, Event};
 use caudal_engine::Protocol;
 use caudal_engine::server::{SessionEvent, SessionEventKind};
+use caudal_views::metrics::ProtocolCounters;
 use caudal_wire::message::Refusal;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// The protocols in the order in which they are shown.
-pub(super) const PROTOCOLS: [Protocol; 4] = [
+const PROTOCOLS: [Protocol; 4] = [
     Protocol::Native,
     Protocol::Iperf3,
     Protocol::Iperf2,
     Protocol::Nttcp,
 ];
-
-/// What a server has done for clients of one protocol.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct ProtocolCounters {
-    /// Clients that are connected.
-    pub(super) clients: u64,
-    /// Tests that run.
-    pub(super) running: u64,
-    /// Tests that were carried out to their end.
-    pub(super) completed: u64,
-    /// Tests that ended before.
-    pub(super) ended_early: u64,
-    /// The time all tests took.
-    pub(super) test_time: Duration,
-    /// Payload bytes received and sent.
-    pub(super) received_bytes: u64,
-    pub(super) sent_bytes: u64,
-    /// Datagrams received, and those lost on the way to the server.
-    pub(super) received_datagrams: u64,
-    pub(super) lost_datagrams: u64,
-    /// Refusals by reason, in the order of [`Refusal::ALL`].
-    pub(super) refused: [u64; Refusal::ALL.len()],
-}
 
 /// The counters of a server.
 #[derive(Debug, Clone, Default)]
@@ -70,8 +49,13 @@ impl ServerCounters {
         }
     }
 
+    /// The counters of each protocol, by its name on the command line.
+    pub(super) fn by_name(&self) -> [(&'static str, ProtocolCounters); PROTOCOLS.len()] {
+        PROTOCOLS.map(|protocol| (protocol_name(protocol), self.of(protocol)))
+    }
+
     /// The counters of a protocol.
-    pub(super) fn of(&self, protocol: Protocol) -> ProtocolCounters {
+    fn of(&self, protocol: Protocol) -> ProtocolCounters {
         self.protocols.get(&protocol).cloned().unwrap_or_default()
     }
 

@@ -3,8 +3,8 @@
 use super::address::MetricsAddress;
 use super::connection::{HttpConnection, HttpProgress};
 use super::counters::ServerCounters;
-use super::exposition::exposition;
 use caudal_sys::poll::{PollState, poll_ready};
+use caudal_views::metrics::exposition;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
@@ -110,7 +110,10 @@ impl MetricsThread {
     fn advance(&mut self, ready: &[bool]) {
         let now = Instant::now();
         let counters = Arc::clone(&self.counters);
-        let metrics = || exposition(&counters.lock().unwrap_or_else(PoisonError::into_inner));
+        let metrics = || {
+            let counters = counters.lock().unwrap_or_else(PoisonError::into_inner);
+            exposition(&counters.by_name())
+        };
         let mut nth = 0;
         self.connections.retain_mut(|one| {
             let is_ready = ready.get(nth) == Some(&true);

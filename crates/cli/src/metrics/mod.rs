@@ -3,7 +3,6 @@
 mod address;
 mod connection;
 mod counters;
-mod exposition;
 mod metrics_server;
 
 pub use address::MetricsAddress;

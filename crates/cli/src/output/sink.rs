@@ -1,8 +1,8 @@
-//! The sinks of output: a file or standard output, with every failed write recorded.
+//! The sinks of output: a file or standard output, with every failed write recorded, and standard error for diagnostics.
 
 use super::width::{line_width, terminal_lines};
 use crate::exit::{Exit, Failure, Notice};
-use caudal_core::text::printable;
+use caudal_core::text::{on_one_line, printable};
 use caudal_views::sink::TextSink;
 use caudal_views::width::LineWidth;
 use std::fs::File;
@@ -275,4 +275,9 @@ pub fn finish(written: Result<(), Failure>, result: &str, is_unread: bool) -> Re
         return Err(Failure::unread());
     }
     Ok(())
+}
+
+/// Writes one line in the name of the program on standard error. That nobody reads it is no error.
+pub fn diagnostic(line: &str) {
+    let _ = writeln!(io::stderr(), "caudal: {}", on_one_line(line));
 }

@@ -3,7 +3,7 @@
 use super::args::RttArgs;
 use crate::args::ProtocolArg;
 use crate::exit::Failure;
-use crate::plan_failure::plan_failure;
+use crate::measure_failure::plan_failure;
 use caudal_core::dscp::Dscp;
 use caudal_core::plan::{
     EchoPlan, EchoSchedule, MAX_DATAGRAM, MAX_ECHO_VALUES, MAX_MESSAGES, MIN_INTERVAL, Transport,

@@ -3,7 +3,7 @@
 use crate::args::{OmitArg, OutputArgs, RateArg, TrafficArgs};
 use crate::exit::Failure;
 use crate::machine_checks::check_affinity;
-use crate::plan_failure::plan_failure;
+use crate::measure_failure::plan_failure;
 use caudal_core::dscp::Dscp;
 use caudal_core::plan::{
     BulkPlan, Directions, MAX_DURATION, MAX_INTERVALS, Omit, Plan, Rate, TestEnd,

@@ -3,8 +3,8 @@
 use crate::support::reference::{Reference, disagreements};
 use crate::support::{Ended, Running, SOON, Serve, caudal, run, run_caudal, warnings};
 use caudal_cli::args::Cli;
-use caudal_cli::iperf3_flags::{EQUIVALENTS, Equivalent, flag_table};
 use caudal_compat::iperf3::option_names;
+use caudal_compat::iperf3_flags::{EQUIVALENTS, Equivalent, flag_table};
 use caudal_compat::option_document::with_section;
 use clap::CommandFactory;
 use serde_json::Value;

@@ -33,7 +33,12 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("caudal-plot", &[]),
     (
         "caudal-views",
-        &["caudal-capture", "caudal-experiment", "caudal-plot"],
+        &[
+            "caudal-capture",
+            "caudal-experiment",
+            "caudal-plot",
+            "caudal-wire",
+        ],
     ),
     ("caudal-store", &["caudal-core"]),
     ("caudal-experiment", &["caudal-predict"]),

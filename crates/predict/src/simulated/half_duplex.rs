@@ -1,7 +1,6 @@
 //! TCP flows over one half-duplex link.
 
-use super::network::{MAX_SIMULATED_FLOWS, goodput, host, run_simulation, tcp};
-use super::value::simulated_value;
+use super::network::{MAX_SIMULATED_FLOWS, goodput, host, run_simulation, simulated_value, tcp};
 use crate::half_duplex::HalfDuplexParameters;
 use caudal_core::prediction::Prediction;
 use caudal_core::quantity::Unit;

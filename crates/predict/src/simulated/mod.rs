@@ -3,8 +3,7 @@
 mod half_duplex;
 mod network;
 mod share;
-mod value;
 
 pub use half_duplex::simulate_half_duplex;
+pub(crate) use network::simulated_value;
 pub use share::simulate_sharing;
-pub(crate) use value::simulated_value;

@@ -1,6 +1,8 @@
-//! Short simulations of small networks.
+//! Short simulations of small networks, and their values as predictions.
 
 use caudal_core::framing::Framing;
+use caudal_core::prediction::{Method, Prediction, Tolerance};
+use caudal_core::quantity::Unit;
 use caudal_core::units::BitRate;
 use caudal_simulate::result::SimulationResult;
 use caudal_simulate::scenario::{Scenario, SimFlow, Traffic};
@@ -52,4 +54,17 @@ pub(super) fn run_simulation(
 pub(super) fn goodput(result: &SimulationResult, flow: usize) -> f64 {
     let goodput = result.flows.get(flow).and_then(|flow| flow.goodput);
     goodput.map_or(0.0, BitRate::as_f64)
+}
+
+/// A simulated value as a prediction, with the assumptions of the simulation.
+pub(crate) fn simulated_value(name: &str, title: &str, value: f64, unit: Unit) -> Prediction {
+    let mut prediction = Prediction::new(name, title, value, unit)
+        .assumes(
+            "hosts as in docs/simulation.md: they take no time, and have no queue of their own",
+        )
+        .source("caudal-simulate: segments and frames in virtual time")
+        .within(Tolerance::symmetric(0.05))
+        .step(format!("simulated: {}", unit.show(value)));
+    prediction.method = Method::Simulation;
+    prediction
 }

@@ -1,7 +1,6 @@
 //! Flows of several senders through a switch into one receiver.
 
-use super::network::{MAX_SIMULATED_FLOWS, goodput, host, run_simulation, tcp};
-use super::value::simulated_value;
+use super::network::{MAX_SIMULATED_FLOWS, goodput, host, run_simulation, simulated_value, tcp};
 use crate::share::{ContentionPoint, SharingParameters};
 use caudal_core::prediction::Prediction;
 use caudal_core::quantity::Unit;

@@ -1,6 +1,7 @@
-//! A list of recorded runs and studies as text, and as a JSON document.
+//! A list of recorded runs and studies as text, and as a JSON document; and what the lines on one of them have in common.
 
 use caudal_core::date::rfc3339;
+use caudal_core::text::ExternalText;
 use caudal_store::{StoreEntry, short_id};
 use caudal_views::text::{self, WIDTH};
 use serde::Serialize;
@@ -116,6 +117,26 @@ pub fn list_document(entries: &[StoreEntry]) -> Value {
 /// A document with its keys in alphabetical order.
 pub(super) fn document(record: &impl Serialize) -> Value {
     serde_json::to_value(record).expect("the document has only names for keys")
+}
+
+fn joined(tags: &[ExternalText]) -> String {
+    let tags: Vec<String> = tags.iter().map(ToString::to_string).collect();
+    tags.join(", ")
+}
+
+/// A time in UTC, for people.
+pub(super) fn utc(ns: i64) -> String {
+    let text = rfc3339(ns.max(0).unsigned_abs());
+    format!("{} UTC", text[..19].replace('T', " "))
+}
+
+/// The tags as the end of a line.
+pub(super) fn tag_list(tags: &[ExternalText]) -> String {
+    if tags.is_empty() {
+        String::new()
+    } else {
+        format!("; tags: {}", joined(tags))
+    }
 }
 
 #[cfg(test)]

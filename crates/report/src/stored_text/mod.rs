@@ -1,6 +1,5 @@
 //! Recorded runs and studies as they are listed and shown one by one: text, and JSON documents.
 
-mod about;
 mod entries;
 mod run;
 mod study;

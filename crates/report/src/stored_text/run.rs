@@ -1,6 +1,6 @@
 //! A recorded run or trial as text.
 
-use super::about::{tag_list, utc};
+use super::entries::{tag_list, utc};
 use crate::document::RunDocument;
 use caudal_core::run::Run;
 use caudal_core::text::ExternalText;

@@ -1,7 +1,6 @@
 //! A recorded study as text, and as a JSON document.
 
-use super::about::{tag_list, utc};
-use super::entries::{EntryRecord, document, entry_result};
+use super::entries::{EntryRecord, document, entry_result, tag_list, utc};
 use crate::list::{campaign_cases, conclusion_sentences, verdict_sentences};
 use caudal_core::date::rfc3339;
 use caudal_core::run::Environment;

@@ -54,16 +54,21 @@ fn cells([ttl, name, loss, min, mean, max]: [&str; 6]) -> String {
 
 /// The row of a hop.
 fn row(hop: &PathHop) -> String {
-    let [min, mean, max] = match &hop.rtt_ms {
-        Some(rtt) => [rtt.min, rtt.mean, rtt.max].map(|each| ms(Some(each * 1e3))),
-        None => ["-"; 3].map(str::to_owned),
-    };
+    let [loss, min, mean, max] = loss_and_times(hop);
+    cells([&hop.ttl.to_string(), &title(hop), &loss, &min, &mean, &max])
+}
+
+/// The loss of a hop, and its minimum, mean and maximum round-trip time in ms.
+pub(super) fn loss_and_times(hop: &PathHop) -> [String; 4] {
     let loss = match hop.answering {
         HopAnswering::Answers => share(hop.loss()),
         HopAnswering::RateLimited => "limited".to_owned(),
         HopAnswering::Silent | HopAnswering::NothingFromHere => "-".to_owned(),
     };
-    cells([&hop.ttl.to_string(), &title(hop), &loss, &min, &mean, &max])
+    let rtt = hop.rtt_ms.as_ref();
+    let [min, mean, max] = rtt.map_or([None; 3], |rtt| [rtt.min, rtt.mean, rtt.max].map(Some));
+    let time = |time: Option<f64>| ms(time.map(|time| time * 1e3));
+    [loss, time(min), time(mean), time(max)]
 }
 
 /// The address of a hop with its name.

@@ -1,8 +1,7 @@
 //! The table in a terminal while a path is probed: a row for each hop.
 
 use super::both_ends;
-use super::hop_rows::{end_row, title};
-use crate::cells::{ms, share};
+use super::hop_rows::{end_row, loss_and_times, title};
 use crate::text::truncated;
 use caudal_core::path::{HopAnswering, PathHop, PathLink, PathPhase, PathRound};
 use caudal_core::quantity::{EstimateInUnit, Unit, rate};
@@ -56,15 +55,7 @@ fn cells([ttl, name, loss, min, mean, max, link]: [&str; 7]) -> String {
 }
 
 fn row(hop: &PathHop, round: &PathRound) -> String {
-    let [min, mean, max] = match &hop.rtt_ms {
-        Some(rtt) => [rtt.min, rtt.mean, rtt.max].map(|each| ms(Some(each * 1e3))),
-        None => ["-"; 3].map(str::to_owned),
-    };
-    let loss = match hop.answering {
-        HopAnswering::Answers => share(hop.loss()),
-        HopAnswering::RateLimited => "limited".to_owned(),
-        HopAnswering::Silent | HopAnswering::NothingFromHere => "-".to_owned(),
-    };
+    let [loss, min, mean, max] = loss_and_times(hop);
     let link = round.links.iter().find(|link| link.ttl == hop.ttl);
     let link = link.map_or_else(String::new, capacity);
     let ttl = hop.ttl.to_string();

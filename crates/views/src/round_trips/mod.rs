@@ -1,7 +1,6 @@
 //! Round trips as people and programs read them.
 
 mod closing;
-mod confidence;
 mod csv;
 mod live_table;
 mod outliers;

@@ -1,6 +1,6 @@
 //! The table of round-trip times by message size, in µs.
 
-use super::confidence::level;
+use crate::cells::level;
 use caudal_core::echo::{ReplySummary, SizeSummary};
 
 /// Digits a number of the table may take.

@@ -1,6 +1,6 @@
 //! The table with a column for each message size, in ms.
 
-use super::confidence::level;
+use crate::cells::level;
 use crate::text::fold;
 use crate::width::LineWidth;
 use caudal_core::echo::SizeSummary;

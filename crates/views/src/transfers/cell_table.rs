@@ -1,6 +1,5 @@
 //! The table of a campaign: a row for each cell, with its mean time and the error of that.
 
-use super::groups::by_content;
 use crate::text::{self, fold, percent, truncated};
 use crate::width::LineWidth;
 use caudal_core::quantity::{EstimateInUnit, Unit};
@@ -73,6 +72,19 @@ fn meaning(report: &FileReport) -> String {
         percent(goal.confidence),
         percent(goal.error),
     )
+}
+
+/// The cells of a report by what they transfer, in their order.
+pub(super) fn by_content(report: &FileReport) -> Vec<(String, Vec<&TransferCellReport>)> {
+    let mut groups: Vec<(String, Vec<&TransferCellReport>)> = Vec::new();
+    for cell in &report.cells {
+        let content = cell.cell.content();
+        match groups.iter_mut().find(|(name, _)| *name == content) {
+            Some((_, cells)) => cells.push(cell),
+            None => groups.push((content, vec![cell])),
+        }
+    }
+    groups
 }
 
 #[cfg(test)]

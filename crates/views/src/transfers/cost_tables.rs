@@ -1,6 +1,6 @@
 //! Where the time of each cell went, and what it cost.
 
-use super::groups::by_content;
+use super::cell_table::by_content;
 use crate::text::truncated;
 use caudal_core::quantity::Unit;
 use caudal_core::transfer::{FileReport, TransferCellReport};

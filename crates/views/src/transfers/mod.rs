@@ -4,7 +4,6 @@ mod cell_table;
 mod closing;
 mod cost_tables;
 mod csv;
-mod groups;
 mod ratios;
 #[cfg(test)]
 mod sample;

@@ -1,7 +1,7 @@
 //! The table of docs/from-iperf3.md.
 
 use super::equivalent::{EQUIVALENTS, Equivalent, Iperf3Equivalent};
-use caudal_compat::iperf3::option_names;
+use crate::iperf3::option_names;
 use std::fmt::Write;
 
 /// The table of every option of iperf3 with the flag of caudal.

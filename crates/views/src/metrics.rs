@@ -1,14 +1,38 @@
-//! The text of the counters: OpenMetrics 1.0.
+//! The counters of a server as text: OpenMetrics 1.0.
 //!
 //! Source: <https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md>
 
-use super::counters::{PROTOCOLS, ProtocolCounters, ServerCounters};
-use crate::args::protocol_name;
 use caudal_wire::message::Refusal;
 use std::fmt::Write;
+use std::time::Duration;
 
 /// The media type of the text.
-pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What a server has done for clients of one protocol.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ProtocolCounters {
+    /// Clients that are connected.
+    pub clients: u64,
+    /// Tests that run.
+    pub running: u64,
+    /// Tests that were carried out to their end.
+    pub completed: u64,
+    /// Tests that ended before.
+    pub ended_early: u64,
+    /// The time all tests took.
+    pub test_time: Duration,
+    /// Payload bytes received.
+    pub received_bytes: u64,
+    /// Payload bytes sent.
+    pub sent_bytes: u64,
+    /// Datagrams received.
+    pub received_datagrams: u64,
+    /// Datagrams lost on the way to the server.
+    pub lost_datagrams: u64,
+    /// Refusals by reason, in the order of [`Refusal::ALL`].
+    pub refused: [u64; Refusal::ALL.len()],
+}
 
 /// The type of a metric family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,9 +136,9 @@ const FAMILIES: [MetricFamily; 9] = [
     },
 ];
 
-/// The counters as text.
+/// The counters as text, those of each protocol with its name.
 #[must_use]
-pub(super) fn exposition(counters: &ServerCounters) -> String {
+pub fn exposition(counters: &[(&str, ProtocolCounters)]) -> String {
     let mut text =
         String::from("# TYPE caudal_build info\n# HELP caudal_build The version of the server.\n");
     let version = env!("CARGO_PKG_VERSION");
@@ -125,7 +149,7 @@ pub(super) fn exposition(counters: &ServerCounters) -> String {
     text + "# EOF\n"
 }
 
-fn write_family(text: &mut String, family: &MetricFamily, counters: &ServerCounters) {
+fn write_family(text: &mut String, family: &MetricFamily, counters: &[(&str, ProtocolCounters)]) {
     let name = family.name;
     let (metric_type, suffix) = match family.metric_type {
         MetricType::Counter => ("counter", "_total"),
@@ -136,9 +160,8 @@ fn write_family(text: &mut String, family: &MetricFamily, counters: &ServerCount
         let _ = writeln!(text, "# UNIT {name} {unit}");
     }
     let _ = writeln!(text, "# HELP {name} {}", family.help);
-    for protocol in PROTOCOLS {
-        for (label, of, value) in (family.samples)(&counters.of(protocol)) {
-            let protocol = protocol_name(protocol);
+    for (protocol, counters) in counters {
+        for (label, of, value) in (family.samples)(counters) {
             let label = match label {
                 "" => String::new(),
                 label => format!(",{label}=\"{of}\""),
@@ -155,9 +178,14 @@ fn write_family(text: &mut String, family: &MetricFamily, counters: &ServerCount
 mod tests {
     use super::*;
 
+    fn empty() -> String {
+        let names = ["caudal", "iperf3", "iperf2", "nttcp"];
+        exposition(&names.map(|name| (name, ProtocolCounters::default())))
+    }
+
     #[test]
     fn every_family_has_its_type_its_help_and_a_name_that_ends_with_its_unit() {
-        let text = exposition(&ServerCounters::default());
+        let text = empty();
         for family in &FAMILIES {
             let name = family.name;
             assert!(text.contains(&format!("# TYPE {name} ")), "{name}");
@@ -173,7 +201,7 @@ mod tests {
 
     #[test]
     fn samples_carry_their_labels() {
-        let text = exposition(&ServerCounters::default());
+        let text = empty();
         for line in [
             "caudal_tests_total{protocol=\"caudal\",result=\"completed\"} 0\n",
             "caudal_refusals_total{protocol=\"iperf2\",reason=\"authentication\"} 0\n",

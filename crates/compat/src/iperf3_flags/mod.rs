@@ -5,6 +5,6 @@ mod advice;
 mod equivalent;
 mod section;
 
-pub(crate) use advice::advice;
+pub use advice::advice;
 pub use equivalent::{EQUIVALENTS, Equivalent, Iperf3Equivalent};
 pub use section::flag_table;

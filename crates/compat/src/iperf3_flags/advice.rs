@@ -1,13 +1,14 @@
 //! One line of advice for an option of iperf3 that caudal does not have.
 
 use super::equivalent::{EQUIVALENTS, Equivalent};
-use caudal_compat::iperf3::option_names;
+use crate::iperf3::option_names;
 use caudal_core::dscp::Dscp;
 
 /// The advice for an argument that caudal's command does not have; `None` when iperf3 has no such option.
 ///
 /// `written` is the argument, and `line` the command line without the program's name.
-pub(crate) fn advice(written: &str, line: &[String]) -> Option<String> {
+#[must_use]
+pub fn advice(written: &str, line: &[String]) -> Option<String> {
     let option = usual_name(written)?;
     let command = line.first().map_or("", String::as_str);
     let bare = written.split('=').next().unwrap_or(written);
