@@ -134,11 +134,7 @@ impl ServerLog {
         let session = (event.protocol, client);
         match &event.kind {
             SessionEventKind::Connected { tool } => {
-                let logged = LoggedClient {
-                    tool: tool.to_string(),
-                    ..LoggedClient::default()
-                };
-                self.clients.insert(session, logged);
+                self.clients.entry(session).or_default().tool = tool.to_string();
                 self.write(&format!("client {client}: {peer} ({tool})"), || {
                     json!({"event": "connected", "client": client, "protocol": protocol, "peer": peer,
                            "tool": tool})
@@ -208,11 +204,7 @@ impl ServerLog {
         let session = (event.protocol, event.session);
         match &event.kind {
             SessionEventKind::Connected { tool } => {
-                let logged = LoggedClient {
-                    tool: tool.to_string(),
-                    ..LoggedClient::default()
-                };
-                self.clients.insert(session, logged);
+                self.clients.entry(session).or_default().tool = tool.to_string();
             }
             SessionEventKind::Event(test) => match &**test {
                 Event::Opened(connection) => {

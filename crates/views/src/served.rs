@@ -75,7 +75,10 @@ pub fn ended_flow(ended: &EndedFlow) -> (String, (u64, u64)) {
         }
     };
     let transport = transport_name(datagrams > 0);
-    let mut line = format!("{transport} {what}, {} in {seconds:.2} s", text::bytes(bytes));
+    let mut line = format!(
+        "{transport} {what}, {} in {seconds:.2} s",
+        text::bytes(bytes)
+    );
     if let Some(bps) = rate_bps(bytes, seconds) {
         line += &format!(" at {}", BitRate::from_bps(bps));
     }

@@ -17,6 +17,7 @@ pub use host::HostArg;
 pub use local_address::LocalAddressArg;
 pub(crate) use local_address::missing_zone;
 pub use output::{OutputArgs, StoreArgs, confidence, tag_name};
+pub(crate) use protocol::PROTOCOLS;
 pub use protocol::{ProtocolArg, protocol_name};
 pub use serve::ServeArgs;
 pub use start_time::{StartTime, start_time};

@@ -13,20 +13,26 @@ pub enum ProtocolArg {
     Udp,
 }
 
+/// The protocols of programs, those that have a name on the command line.
+pub(crate) const PROTOCOLS: [Protocol; 4] = [
+    Protocol::Native,
+    Protocol::Iperf3,
+    Protocol::Iperf2,
+    Protocol::Nttcp,
+];
+
 /// Parses the name of a program as its protocol.
 pub(super) fn any_protocol() -> impl TypedValueParser<Value = Protocol> {
-    let names = [
-        PossibleValue::new("caudal"),
-        PossibleValue::new("iperf3"),
-        PossibleValue::new("iperf2"),
-        PossibleValue::new("nttcp"),
-    ];
-    PossibleValuesParser::new(names).map(|name| match name.as_str() {
-        "caudal" => Protocol::Native,
-        "iperf3" => Protocol::Iperf3,
-        "iperf2" => Protocol::Iperf2,
-        _ => Protocol::Nttcp,
-    })
+    let names = PROTOCOLS.map(|protocol| PossibleValue::new(protocol_name(protocol)));
+    PossibleValuesParser::new(names).map(|name| named(&name))
+}
+
+/// The protocol of one of these names.
+pub(super) fn named(name: &str) -> Protocol {
+    let named = PROTOCOLS
+        .into_iter()
+        .find(|one| protocol_name(*one) == name);
+    named.expect("the parser accepts these names only")
 }
 
 /// The name by which the command line knows a protocol.

@@ -1,5 +1,6 @@
 //! The arguments that the throughput tests share.
 
+use super::protocol::named;
 use super::start_time::{StartTime, start_time};
 use crate::capture::CaptureArgs;
 use caudal_core::dscp::Dscp;
@@ -104,11 +105,7 @@ fn foreign_protocol() -> impl TypedValueParser<Value = Protocol> {
         PossibleValue::new("iperf3").help("iperf3's"),
         PossibleValue::new("nttcp").help("nttcp's, on port 5037 unless another is given"),
     ];
-    PossibleValuesParser::new(names).map(|name| match name.as_str() {
-        "iperf2" => Protocol::Iperf2,
-        "nttcp" => Protocol::Nttcp,
-        _ => Protocol::Iperf3,
-    })
+    PossibleValuesParser::new(names).map(|name| named(&name))
 }
 
 fn omit(text: &str) -> Result<OmitArg, String> {

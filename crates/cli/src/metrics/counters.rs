@@ -1,6 +1,6 @@
 //! The counters of a server, by protocol, from the events of its sessions.
 
-use crate::args::protocol_name;
+use crate::args::{PROTOCOLS, protocol_name};
 use caudal_core::event::{EndedTest, Event};
 use caudal_engine::Protocol;
 use caudal_engine::server::{SessionEvent, SessionEventKind};
@@ -8,14 +8,6 @@ use caudal_views::metrics::ProtocolCounters;
 use caudal_wire::message::Refusal;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
-
-/// The protocols in the order in which they are shown.
-const PROTOCOLS: [Protocol; 4] = [
-    Protocol::Native,
-    Protocol::Iperf3,
-    Protocol::Iperf2,
-    Protocol::Nttcp,
-];
 
 /// The counters of a server.
 #[derive(Debug, Clone, Default)]

@@ -33,45 +33,35 @@ pub(super) fn analyse(
     // Most captures that are drawn have one flow; where there are several, the largest is found by reading them first.
     let guess = views.flow.or_else(|| views.is_drawn().then_some(1));
     let (mut report, mut end) = read(args, sources, reader, guess)?;
-    let Some(guess) = guess else {
-        return Ok(AnalysedCapture {
-            report,
-            flow: None,
-            end,
-        });
-    };
-    if views.flow.is_some() {
-        let flow = numbered(&report.summary, guess)?;
-        let why = String::new();
-        return Ok(AnalysedCapture {
-            report,
-            flow: Some(ChosenFlow { flow, why }),
-            end,
-        });
-    }
-    let largest = report.summary.flows.first().cloned();
-    let flow = largest.ok_or_else(|| nothing_to_draw(&report.summary))?;
-    if views.is_drawn() && flow.number != guess {
-        if !sources.iter().all(CaptureSource::can_be_read_again) {
-            return Err(Failure::usage(
-                format!(
-                    "there are {} flows, and what comes through a pipe is read once",
-                    report.summary.totals.flows
-                ),
-                format!("give --flow {}, the largest", flow.number),
-            ));
+    let flow = match (guess, views.flow) {
+        (None, _) => None,
+        (Some(_), Some(number)) => Some(ChosenFlow {
+            flow: numbered(&report.summary, number)?,
+            why: String::new(),
+        }),
+        (Some(guess), None) => {
+            let largest = report.summary.flows.first().cloned();
+            let flow = largest.ok_or_else(|| nothing_to_draw(&report.summary))?;
+            let flows = report.summary.totals.flows;
+            if flow.number != guess {
+                if !sources.iter().all(CaptureSource::can_be_read_again) {
+                    return Err(Failure::usage(
+                        format!(
+                            "there are {flows} flows, and what comes through a pipe is read once"
+                        ),
+                        format!("give --flow {}, the largest", flow.number),
+                    ));
+                }
+                (report, end) = read(args, sources, reader, Some(flow.number))?;
+            }
+            let why = match report.summary.totals.flows {
+                1 => "the only one".to_owned(),
+                n => format!("the largest of {n}"),
+            };
+            Some(ChosenFlow { flow, why })
         }
-        (report, end) = read(args, sources, reader, Some(flow.number))?;
-    }
-    let why = match report.summary.totals.flows {
-        1 => "the only one".to_owned(),
-        n => format!("the largest of {n}"),
     };
-    Ok(AnalysedCapture {
-        report,
-        flow: Some(ChosenFlow { flow, why }),
-        end,
-    })
+    Ok(AnalysedCapture { report, flow, end })
 }
 
 /// Reads the sources once, with the details of a flow.

@@ -59,6 +59,6 @@ pub fn predict(args: &PredictArgs) -> Result<Exit, Failure> {
         PredictCommand::HalfDuplex(args) => args,
         PredictCommand::Topology(args) => return topology::predict(args),
     };
-    output::write_evaluation(question, &evaluate(question)?)?;
+    output::write_evaluation(&question.common().output, &evaluate(question)?)?;
     Ok(Exit::Done)
 }

@@ -1,8 +1,6 @@
 //! `caudal predict echo`
 
-use super::framing_args::FramingArgs;
-use super::output::PredictOutputArgs;
-use super::question::Question;
+use super::question::{PredictCommonArgs, Question};
 use super::values;
 use crate::args::ProtocolArg;
 use crate::exit::Failure;
@@ -48,9 +46,7 @@ pub struct EchoArgs {
     #[arg(long)]
     half_duplex: bool,
     #[command(flatten)]
-    framing: FramingArgs,
-    #[command(flatten)]
-    output: PredictOutputArgs,
+    common: PredictCommonArgs,
 }
 
 impl EchoArgs {
@@ -80,7 +76,7 @@ impl Question for EchoArgs {
             ("delay", Some(&self.delay)),
             ("hosts", Some(&self.hosts)),
             ("sizes", sizes.as_ref()),
-            ("mtu", Some(&self.framing.mtu)),
+            ("mtu", Some(&self.common.framing.mtu)),
             ("clients", clients),
         ])
     }
@@ -97,7 +93,7 @@ impl Question for EchoArgs {
         };
         format!(
             "Round trips of messages over {proto}{duplex}: {}",
-            self.framing
+            self.common.framing
         )
     }
 
@@ -110,7 +106,7 @@ impl Question for EchoArgs {
             rate: values.line_rate(),
             delay: values.time("delay"),
             hosts: values.time("hosts"),
-            framing: self.framing.at_mtu(values.number("mtu"))?,
+            framing: self.common.framing.at_mtu(values.number("mtu"))?,
             half_duplex: self.half_duplex,
         };
         let size = values
@@ -143,7 +139,7 @@ impl Question for EchoArgs {
         &["rtt", "stop_and_wait", "saturation", "rtt_of_*"]
     }
 
-    fn output(&self) -> &PredictOutputArgs {
-        &self.output
+    fn common(&self) -> &PredictCommonArgs {
+        &self.common
     }
 }

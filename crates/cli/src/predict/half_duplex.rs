@@ -1,8 +1,6 @@
 //! `caudal predict half-duplex`
 
-use super::framing_args::FramingArgs;
-use super::output::PredictOutputArgs;
-use super::question::Question;
+use super::question::{PredictCommonArgs, Question};
 use super::values;
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
@@ -34,9 +32,7 @@ pub struct HalfDuplexArgs {
     #[arg(long, value_name = "TIME", default_value = "2.5us", value_parser = values::time, allow_hyphen_values = true)]
     propagation: Sweep,
     #[command(flatten)]
-    framing: FramingArgs,
-    #[command(flatten)]
-    output: PredictOutputArgs,
+    common: PredictCommonArgs,
 }
 
 impl Question for HalfDuplexArgs {
@@ -51,18 +47,18 @@ impl Question for HalfDuplexArgs {
             ("flows", Some(&self.flows)),
             ("stations", Some(&self.stations)),
             ("propagation", Some(&self.propagation)),
-            ("mtu", Some(&self.framing.mtu)),
+            ("mtu", Some(&self.common.framing.mtu)),
         ])
     }
 
     fn subject(&self) -> String {
-        format!("Goodput on a half-duplex Ethernet: {}", self.framing)
+        format!("Goodput on a half-duplex Ethernet: {}", self.common.framing)
     }
 
     fn predict(&self, values: &ParameterValues) -> Result<Vec<Prediction>, Failure> {
         let parameters = HalfDuplexParameters {
             rate: values.line_rate(),
-            framing: self.framing.at_mtu(values.number("mtu"))?,
+            framing: self.common.framing.at_mtu(values.number("mtu"))?,
             segments_per_ack: values.whole("segments-per-ack").unwrap_or(1),
             flows: values.whole("flows").unwrap_or(1),
             stations: values.whole("stations").unwrap_or(1),
@@ -86,7 +82,7 @@ impl Question for HalfDuplexArgs {
         ]
     }
 
-    fn output(&self) -> &PredictOutputArgs {
-        &self.output
+    fn common(&self) -> &PredictCommonArgs {
+        &self.common
     }
 }

@@ -1,8 +1,6 @@
 //! `caudal predict link`
 
-use super::framing_args::FramingArgs;
-use super::output::PredictOutputArgs;
-use super::question::Question;
+use super::question::{PredictCommonArgs, Question};
 use super::values;
 use crate::exit::Failure;
 use caudal_core::plan::MAX_DATAGRAM;
@@ -32,9 +30,7 @@ pub struct LinkArgs {
     #[arg(long, value_name = "LOSS", value_parser = values::share, allow_hyphen_values = true)]
     loss: Option<Sweep>,
     #[command(flatten)]
-    framing: FramingArgs,
-    #[command(flatten)]
-    output: PredictOutputArgs,
+    common: PredictCommonArgs,
 }
 
 impl Question for LinkArgs {
@@ -45,7 +41,7 @@ impl Question for LinkArgs {
     fn parameters(&self) -> Vec<Parameter> {
         Parameter::given([
             ("rate", Some(&self.rate)),
-            ("mtu", Some(&self.framing.mtu)),
+            ("mtu", Some(&self.common.framing.mtu)),
             ("length", self.length.as_ref()),
             ("message", self.message.as_ref()),
             ("loss", self.loss.as_ref()),
@@ -53,7 +49,7 @@ impl Question for LinkArgs {
     }
 
     fn subject(&self) -> String {
-        format!("Goodput of an Ethernet link: {}", self.framing)
+        format!("Goodput of an Ethernet link: {}", self.common.framing)
     }
 
     fn predict(&self, values: &ParameterValues) -> Result<Vec<Prediction>, Failure> {
@@ -66,7 +62,7 @@ impl Question for LinkArgs {
         }
         Ok(predict_link(&LinkParameters {
             rate: values.line_rate(),
-            framing: self.framing.at_mtu(values.number("mtu"))?,
+            framing: self.common.framing.at_mtu(values.number("mtu"))?,
             datagram,
             message: values.whole("message"),
             loss: values.get("loss"),
@@ -90,7 +86,7 @@ impl Question for LinkArgs {
         ]
     }
 
-    fn output(&self) -> &PredictOutputArgs {
-        &self.output
+    fn common(&self) -> &PredictCommonArgs {
+        &self.common
     }
 }

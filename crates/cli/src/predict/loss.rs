@@ -1,8 +1,6 @@
 //! `caudal predict loss`
 
-use super::framing_args::FramingArgs;
-use super::output::PredictOutputArgs;
-use super::question::Question;
+use super::question::{PredictCommonArgs, Question};
 use super::values;
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
@@ -40,9 +38,7 @@ pub struct LossArgs {
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     rto: Option<Sweep>,
     #[command(flatten)]
-    framing: FramingArgs,
-    #[command(flatten)]
-    output: PredictOutputArgs,
+    common: PredictCommonArgs,
 }
 
 impl Question for LossArgs {
@@ -58,12 +54,12 @@ impl Question for LossArgs {
             ("window", self.window.as_ref()),
             ("mss", self.mss.as_ref()),
             ("rto", self.rto.as_ref()),
-            ("mtu", Some(&self.framing.mtu)),
+            ("mtu", Some(&self.common.framing.mtu)),
         ])
     }
 
     fn subject(&self) -> String {
-        format!("TCP goodput under random loss: {}", self.framing)
+        format!("TCP goodput under random loss: {}", self.common.framing)
     }
 
     fn predict(&self, values: &ParameterValues) -> Result<Vec<Prediction>, Failure> {
@@ -85,7 +81,7 @@ impl Question for LossArgs {
             mss: values.whole("mss"),
             rate: values.rate("rate"),
             window: values.bytes("window"),
-            framing: self.framing.at_mtu(values.number("mtu"))?,
+            framing: self.common.framing.at_mtu(values.number("mtu"))?,
         }))
     }
 
@@ -96,7 +92,7 @@ impl Question for LossArgs {
         &["mathis", "pftk", "pftk_delayed_ack", "cubic"]
     }
 
-    fn output(&self) -> &PredictOutputArgs {
-        &self.output
+    fn common(&self) -> &PredictCommonArgs {
+        &self.common
     }
 }

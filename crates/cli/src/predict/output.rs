@@ -1,6 +1,5 @@
 //! The output flags of the predictions, and predictions written to where they ask for them.
 
-use super::question::Question;
 use crate::exit::Failure;
 use crate::invocation::command_line;
 use crate::output::line_width;
@@ -51,10 +50,9 @@ impl PredictOutputArgs {
 /// # Errors
 /// When a file cannot be written, or a figure has nothing to draw.
 pub(super) fn write_evaluation(
-    question: &dyn Question,
+    args: &PredictOutputArgs,
     evaluation: &Evaluation,
 ) -> Result<(), Failure> {
-    let args = question.output();
     let mut lines = evaluation_lines(evaluation, args.arithmetic(), line_width());
     if let Some(path) = &args.svg {
         let mut file = Sink::file(path)?;

@@ -1,11 +1,24 @@
 //! A question that theory answers.
 
+use super::framing_args::FramingArgs;
 use super::output::PredictOutputArgs;
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
 use caudal_predict::question::{
     EvaluatedPredictions, Evaluation, Parameter, ParameterValues, SweepResolution,
 };
+use clap::Args;
+
+/// The flags that every question has.
+#[derive(Debug, Clone, Args)]
+pub struct PredictCommonArgs {
+    /// The headers around the payload.
+    #[command(flatten)]
+    pub framing: FramingArgs,
+    /// The output.
+    #[command(flatten)]
+    pub output: PredictOutputArgs,
+}
 
 /// A question with its parameters, which can predict the result for one value of each.
 pub trait Question {
@@ -27,8 +40,8 @@ pub trait Question {
     /// The names of the predictions that get a column when a parameter is swept; a name may end in `*`.
     fn columns(&self) -> &'static [&'static str];
 
-    /// The formats of the output, and its destination.
-    fn output(&self) -> &PredictOutputArgs;
+    /// The flags that every question has.
+    fn common(&self) -> &PredictCommonArgs;
 }
 
 /// The predictions for a question.
@@ -38,7 +51,7 @@ pub trait Question {
 pub(super) fn evaluate(question: &dyn Question) -> Result<Evaluation, Failure> {
     let parameters = question.parameters();
     let mut swept = parameters.iter().filter(|one| one.values.is_swept());
-    let is_drawn = question.output().svg.is_some();
+    let is_drawn = question.common().output.svg.is_some();
     match (swept.next(), swept.next()) {
         (None, _) if is_drawn => {
             return Err(Failure::usage(

@@ -1,8 +1,6 @@
 //! `caudal predict share`
 
-use super::framing_args::FramingArgs;
-use super::output::PredictOutputArgs;
-use super::question::Question;
+use super::question::{PredictCommonArgs, Question};
 use super::values;
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
@@ -68,9 +66,7 @@ pub struct ShareArgs {
     #[arg(long, value_name = "N", value_parser = values::count, allow_hyphen_values = true)]
     paths: Option<Sweep>,
     #[command(flatten)]
-    framing: FramingArgs,
-    #[command(flatten)]
-    output: PredictOutputArgs,
+    common: PredictCommonArgs,
 }
 
 impl Question for ShareArgs {
@@ -85,7 +81,7 @@ impl Question for ShareArgs {
             ("policer", self.policer.as_ref()),
             ("burst", self.burst.as_ref()),
             ("paths", self.paths.as_ref()),
-            ("mtu", Some(&self.framing.mtu)),
+            ("mtu", Some(&self.common.framing.mtu)),
         ])
     }
 
@@ -102,7 +98,7 @@ impl Question for ShareArgs {
         };
         format!(
             "Goodput of flows that share a link: {meet}{udp}; {}",
-            self.framing
+            self.common.framing
         )
     }
 
@@ -119,7 +115,7 @@ impl Question for ShareArgs {
                 "leave out flows that send nothing",
             ));
         }
-        let framing = self.framing.at_mtu(values.number("mtu"))?;
+        let framing = self.common.framing.at_mtu(values.number("mtu"))?;
         let default = if self.udp.is_empty() { 2 } else { 0 };
         let tcp = values
             .whole("tcp")
@@ -179,7 +175,7 @@ impl Question for ShareArgs {
         ]
     }
 
-    fn output(&self) -> &PredictOutputArgs {
-        &self.output
+    fn common(&self) -> &PredictCommonArgs {
+        &self.common
     }
 }

@@ -1,8 +1,6 @@
 //! `caudal predict transfer`
 
-use super::framing_args::FramingArgs;
-use super::output::PredictOutputArgs;
-use super::question::Question;
+use super::question::{PredictCommonArgs, Question};
 use super::values;
 use crate::exit::Failure;
 use caudal_core::plan::MAX_DATAGRAM;
@@ -58,9 +56,7 @@ pub struct TransferArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Measured", allow_hyphen_values = true)]
     loaded_rtt: Option<Duration>,
     #[command(flatten)]
-    framing: FramingArgs,
-    #[command(flatten)]
-    output: PredictOutputArgs,
+    common: PredictCommonArgs,
 }
 
 impl Question for TransferArgs {
@@ -77,12 +73,12 @@ impl Question for TransferArgs {
             ("window", self.window.as_ref()),
             ("loss", self.loss.as_ref()),
             ("length", self.length.as_ref()),
-            ("mtu", Some(&self.framing.mtu)),
+            ("mtu", Some(&self.common.framing.mtu)),
         ])
     }
 
     fn subject(&self) -> String {
-        format!("Duration of a transfer: {}", self.framing)
+        format!("Duration of a transfer: {}", self.common.framing)
     }
 
     fn predict(&self, values: &ParameterValues) -> Result<Vec<Prediction>, Failure> {
@@ -101,7 +97,7 @@ impl Question for TransferArgs {
             window: values.bytes("window"),
             loss: values.get("loss"),
             datagram,
-            framing: self.framing.at_mtu(values.number("mtu"))?,
+            framing: self.common.framing.at_mtu(values.number("mtu"))?,
             observed: TransferObservation {
                 duration: self.took,
                 retransmitted: self.retransmitted,
@@ -117,7 +113,7 @@ impl Question for TransferArgs {
         &["tcp_time", "udp_time", "transfer_time", "tcp_mean_goodput"]
     }
 
-    fn output(&self) -> &PredictOutputArgs {
-        &self.output
+    fn common(&self) -> &PredictCommonArgs {
+        &self.common
     }
 }

@@ -1,8 +1,6 @@
 //! `caudal predict window`
 
-use super::framing_args::FramingArgs;
-use super::output::PredictOutputArgs;
-use super::question::Question;
+use super::question::{PredictCommonArgs, Question};
 use super::values;
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
@@ -30,9 +28,7 @@ pub struct WindowArgs {
     #[arg(short = 'P', long, value_name = "N", default_value = "1", value_parser = values::count, allow_hyphen_values = true)]
     flows: Sweep,
     #[command(flatten)]
-    framing: FramingArgs,
-    #[command(flatten)]
-    output: PredictOutputArgs,
+    common: PredictCommonArgs,
 }
 
 impl Question for WindowArgs {
@@ -46,12 +42,12 @@ impl Question for WindowArgs {
             ("rtt", Some(&self.rtt)),
             ("window", self.window.as_ref()),
             ("flows", Some(&self.flows)),
-            ("mtu", Some(&self.framing.mtu)),
+            ("mtu", Some(&self.common.framing.mtu)),
         ])
     }
 
     fn subject(&self) -> String {
-        format!("Window that fills a path: {}", self.framing)
+        format!("Window that fills a path: {}", self.common.framing)
     }
 
     fn predict(&self, values: &ParameterValues) -> Result<Vec<Prediction>, Failure> {
@@ -60,7 +56,7 @@ impl Question for WindowArgs {
             rtt: values.time("rtt"),
             window: values.bytes("window"),
             flows: values.whole("flows").unwrap_or(1),
-            framing: self.framing.at_mtu(values.number("mtu"))?,
+            framing: self.common.framing.at_mtu(values.number("mtu"))?,
         }))
     }
 
@@ -68,7 +64,7 @@ impl Question for WindowArgs {
         &["tcp_goodput", "window_goodput", "bdp", "flows_needed"]
     }
 
-    fn output(&self) -> &PredictOutputArgs {
-        &self.output
+    fn common(&self) -> &PredictCommonArgs {
+        &self.common
     }
 }

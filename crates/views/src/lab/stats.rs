@@ -20,28 +20,22 @@ pub fn lab_stats(report: &LabReport) -> String {
     ];
     let mut rows = vec![heads.map(str::to_owned)];
     for link in &report.links {
-        for (near, direction) in [&link.forward, &link.backward].into_iter().enumerate() {
-            rows.push(row(link, near, direction));
-        }
+        rows.extend(directions(link).map(|(near, direction)| row(link, near, direction)));
     }
     // Names are aligned to the left, numbers to the right.
     let mut text = aligned(&rows, &[Left, Left, Right]).join("\n");
     text.push('\n');
-    let collided: Vec<String> = report.links.iter().flat_map(collisions).collect();
+    let collided: String = report.links.iter().map(collisions).collect();
     if !collided.is_empty() {
         text.push_str(
             "\nHalf duplex (frames sent after one collision, after several, given up, collided late)\n",
         );
-        for line in collided {
-            text.push_str(&line);
-        }
+        text.push_str(&collided);
     }
-    let reasons: Vec<String> = report.links.iter().flat_map(reasons).collect();
-    if !reasons.is_empty() {
+    let dropped: String = report.links.iter().map(reasons).collect();
+    if !dropped.is_empty() {
         text.push_str("\nDropped, by reason\n");
-        for line in reasons {
-            text.push_str(&line);
-        }
+        text.push_str(&dropped);
     }
     if let Some(emulator) = &report.emulator {
         let _ = writeln!(
@@ -84,11 +78,18 @@ fn row(link: &LinkState, near: usize, direction: &DirectionState) -> [String; 6]
     ]
 }
 
-fn collisions(link: &LinkState) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (near, direction) in [&link.forward, &link.backward].into_iter().enumerate() {
-        if let Some(collisions) = direction.collisions() {
-            lines.push(format!(
+/// Both directions of a link, each with the end it begins at.
+fn directions(link: &LinkState) -> [(usize, &DirectionState); 2] {
+    [(0, &link.forward), (1, &link.backward)]
+}
+
+/// The collisions at both ends of a link.
+fn collisions(link: &LinkState) -> String {
+    let lines = directions(link)
+        .into_iter()
+        .filter_map(|(near, direction)| {
+            let collisions = direction.collisions()?;
+            Some(format!(
                 "  {} at {}: {} collisions; {}, {}, {}, {}\n",
                 link.name,
                 link.between[near],
@@ -97,30 +98,25 @@ fn collisions(link: &LinkState) -> Vec<String> {
                 count(collisions.multiple),
                 count(collisions.excessive),
                 count(collisions.late)
-            ));
-        }
-    }
-    lines
+            ))
+        });
+    lines.collect()
 }
 
-fn reasons(link: &LinkState) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (near, direction) in [&link.forward, &link.backward].into_iter().enumerate() {
-        let dropped = direction.dropped_by_reason();
-        if !dropped.is_empty() {
-            let counts: Vec<String> = dropped
-                .iter()
+/// The frames that both directions of a link dropped, by reason.
+fn reasons(link: &LinkState) -> String {
+    let lines = directions(link)
+        .into_iter()
+        .filter_map(|(near, direction)| {
+            let dropped = direction.dropped_by_reason();
+            let counts = dropped.iter();
+            let counts: Vec<String> = counts
                 .map(|(reason, frames)| format!("{} {reason}", count(*frames)))
                 .collect();
-            lines.push(format!(
-                "  {} → {}: {}\n",
-                link.between[near],
-                link.between[1 - near],
-                counts.join(", ")
-            ));
-        }
-    }
-    lines
+            let (from, to) = (&link.between[near], &link.between[1 - near]);
+            (!counts.is_empty()).then(|| format!("  {from} → {to}: {}\n", counts.join(", ")))
+        });
+    lines.collect()
 }
 
 fn lateness(lateness: &DeliveryLateness) -> String {

@@ -88,45 +88,25 @@ pub const CSV_COLUMNS: [Column<CapturedFlow>; 21] = [
         "to_server_payload_bps",
         "bit/s",
         "payload for each second between its first and its last frame with payload, from client to server",
-        |flow| {
-            let tcp = flow.tcp.as_ref().map(|tcp| tcp.to_server.payload_rate_bps);
-            let rate = tcp.or_else(|| flow.udp.as_ref().map(|udp| udp.to_server.payload_rate_bps));
-            optional(rate.flatten().map(BitRate::bps))
-        },
+        |flow| optional(payload_bps(flow)[0]),
     ),
     Column::new(
         "to_client_payload_bps",
         "bit/s",
         "the same from server to client",
-        |flow| {
-            let tcp = flow.tcp.as_ref().map(|tcp| tcp.to_client.payload_rate_bps);
-            let rate = tcp.or_else(|| flow.udp.as_ref().map(|udp| udp.to_client.payload_rate_bps));
-            optional(rate.flatten().map(BitRate::bps))
-        },
+        |flow| optional(payload_bps(flow)[1]),
     ),
     Column::new(
         "to_server_sent_again",
         "segments",
         "TCP: segments of the client that were sent again",
-        |flow| {
-            optional(
-                flow.tcp
-                    .as_ref()
-                    .map(|tcp| tcp.to_server.retransmissions.total()),
-            )
-        },
+        |flow| optional(sent_again(flow)[0]),
     ),
     Column::new(
         "to_client_sent_again",
         "segments",
         "TCP: segments of the server that were sent again",
-        |flow| {
-            optional(
-                flow.tcp
-                    .as_ref()
-                    .map(|tcp| tcp.to_client.retransmissions.total()),
-            )
-        },
+        |flow| optional(sent_again(flow)[1]),
     ),
     Column::new(
         "handshake_rtt_us",
@@ -138,6 +118,28 @@ pub const CSV_COLUMNS: [Column<CapturedFlow>; 21] = [
         flow.icmp_errors.to_string()
     }),
 ];
+
+/// The rates of the payload to the server and to the client, bit/s.
+fn payload_bps(flow: &CapturedFlow) -> [Option<u64>; 2] {
+    let of_tcp = flow.tcp.as_ref().map(|tcp| {
+        let both = [&tcp.to_server, &tcp.to_client];
+        both.map(|one| one.payload_rate_bps)
+    });
+    let of_udp = flow.udp.as_ref().map(|udp| {
+        let both = [&udp.to_server, &udp.to_client];
+        both.map(|one| one.payload_rate_bps)
+    });
+    let rates = of_tcp.or(of_udp).unwrap_or_default();
+    rates.map(|rate| rate.map(BitRate::bps))
+}
+
+/// The segments of TCP sent again to the server and to the client.
+fn sent_again(flow: &CapturedFlow) -> [Option<u64>; 2] {
+    flow.tcp.as_ref().map_or([None; 2], |tcp| {
+        let both = [&tcp.to_server, &tcp.to_client];
+        both.map(|one| Some(one.retransmissions.total()))
+    })
+}
 
 /// The header and a row for each flow.
 #[must_use]

@@ -18,21 +18,11 @@ pub enum FlowColumns {
 
 /// The goodput of the direction with more payload; of UDP the rate of its payload.
 fn main_rate(flow: &CapturedFlow) -> Option<BitRate> {
-    let is_up = flow.to_server.payload_bytes >= flow.to_client.payload_bytes;
-    let of_tcp = flow.tcp.as_ref().map(|tcp| {
-        if is_up {
-            tcp.to_server.goodput_bps
-        } else {
-            tcp.to_client.goodput_bps
-        }
-    });
-    let of_udp = flow.udp.as_ref().map(|udp| {
-        if is_up {
-            udp.to_server.payload_rate_bps
-        } else {
-            udp.to_client.payload_rate_bps
-        }
-    });
+    let way = usize::from(flow.to_server.payload_bytes < flow.to_client.payload_bytes);
+    let of_tcp = flow.tcp.as_ref();
+    let of_tcp = of_tcp.map(|tcp| [&tcp.to_server, &tcp.to_client][way].goodput_bps);
+    let of_udp = flow.udp.as_ref();
+    let of_udp = of_udp.map(|udp| [&udp.to_server, &udp.to_client][way].payload_rate_bps);
     of_tcp.or(of_udp).flatten()
 }
 
