@@ -1,13 +1,14 @@
-//! A test in a line before it begins: what is sent, to whom, how and how often. `peer` is the other end as people are shown it.
+//! A test in a line before it begins: what is sent, to whom, how and how often, a function for each workload. `peer` is the other end as people are shown it.
 
 use super::text::{fold, percent};
 use super::width::LineWidth;
 use caudal_core::plan::{
-    ConnectPlan, Direction, Directions, Omit, Plan, QualityPlan, Rate, TestEnd, Transport,
+    ConnectPlan, Direction, Directions, EchoPlan, EchoSchedule, Omit, Plan, QualityPlan, Rate,
+    TestEnd, Transport,
 };
-use caudal_core::quantity::Unit;
 use caudal_core::transfer::TransferCell;
 use caudal_core::units::format_duration;
+use std::time::Duration;
 
 /// Maximum number of names in a list.
 const MAX_NAMES: usize = 6;
@@ -44,12 +45,48 @@ pub fn bulk_headline(peer: &str, plan: &Plan, is_endless: bool, width: LineWidth
         Transport::Tcp => "blocks",
         Transport::Udp => "datagrams",
     };
-    let flows = Unit::Flows.show(f64::from(bulk.parallel));
+    let flows = plural(u64::from(bulk.parallel), "flow");
     let length = bulk.length;
     let line = format!(
         "{transport} with {peer}, {directions}, {flows}{end}{warm_up}{rate}, {unit} of {length} B"
     );
     fold(&line, 4, width)
+}
+
+/// Round trips; `time` and `count` are those asked for. The line is not folded.
+#[must_use]
+pub fn rtt_headline(
+    peer: &str,
+    plan: &EchoPlan,
+    (time, count): (Option<Duration>, Option<u64>),
+) -> String {
+    let number = match (time, count) {
+        (Some(time), None) => format!("for {}, messages", format_duration(time)),
+        (Some(time), Some(count)) => format!(
+            "for up to {}, {}",
+            format_duration(time),
+            plural(count, "message")
+        ),
+        (None, _) => plural(plan.count, "message"),
+    };
+    let sizes = match plan.sizes.as_slice() {
+        [size] => format!("{size} B"),
+        sizes => format!("each of {} sizes", sizes.len()),
+    };
+    let schedule = match plan.schedule {
+        EchoSchedule::StopAndWait => "one after another".to_owned(),
+        EchoSchedule::Every { period, poisson } => {
+            let gaps = if poisson {
+                " on average (exponential gaps)"
+            } else {
+                ""
+            };
+            format!("one every {}{gaps}", format_duration(period))
+        }
+    };
+    let clients = plural(u64::from(plan.clients), "client");
+    let transport = plan.transport;
+    format!("{transport} round trips with {peer}: {clients}, {number} of {sizes}, {schedule}")
 }
 
 /// Connections that are opened one after another or on a schedule.
@@ -79,9 +116,9 @@ pub fn quality_headline(peer: &str, phases: &[QualityPlan], width: LineWidth) ->
         .collect();
     let flows = phases.first().map_or(0, |phase| phase.parallel);
     let line = format!(
-        "latency under load with {peer}: {}; {flows} TCP flow{} a direction, probes over UDP and TCP",
+        "latency under load with {peer}: {}; {} a direction, probes over UDP and TCP",
         each.join(", "),
-        if flows == 1 { "" } else { "s" },
+        plural(u64::from(flows), "TCP flow"),
     );
     fold(&line, 4, width)
 }
@@ -97,7 +134,7 @@ pub enum TransferRuns {
     Pilot(u32, f64),
 }
 
-/// File transfers: what is transferred by what, and how often.
+/// File transfers: what is transferred by what, and how often. The line is not folded.
 #[must_use]
 pub fn file_headline(
     peer: &str,
@@ -140,4 +177,8 @@ fn list(names: impl Iterator<Item = String>) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => distinct.concat(),
     }
+}
+
+fn plural(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -11,11 +11,11 @@ use crate::output::sink::Sink;
 use crate::output::views::Views;
 use crate::peer::{connect_native, describe};
 use crate::throughput::check_link_rate;
-use caudal_core::plan::{EchoPlan, EchoSchedule};
-use caudal_core::units::format_duration;
+use caudal_core::plan::EchoPlan;
 use caudal_engine::{EchoLocalOptions, LocalOptions};
 use caudal_measure::{RttRequest, TestPeer};
 use caudal_sys::signal::Interrupt;
+use caudal_views::headline::rtt_headline;
 use caudal_views::{column, round_trips};
 use std::time::Duration;
 
@@ -82,49 +82,14 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     Ok(exit)
 }
 
-fn plural(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 /// The test in a line: what is sent, to whom, when.
 fn headline(peer: &TestPeer, plan: &EchoPlan, time: Option<Duration>, args: &RttArgs) -> String {
-    let number = match (time, args.count) {
-        (Some(time), None) => format!("for {}, messages", format_duration(time)),
-        (Some(time), Some(count)) => format!(
-            "for up to {}, {}",
-            format_duration(time),
-            plural(count, "message")
-        ),
-        (None, _) => plural(plan.count, "message"),
-    };
-    let sizes = match plan.sizes.as_slice() {
-        [size] => format!("{size} B"),
-        sizes => format!("each of {} sizes", sizes.len()),
-    };
-    let schedule = match plan.schedule {
-        EchoSchedule::StopAndWait => "one after another".to_owned(),
-        EchoSchedule::Every { period, poisson } => {
-            let gaps = if poisson {
-                " on average (exponential gaps)"
-            } else {
-                ""
-            };
-            format!("one every {}{gaps}", format_duration(period))
-        }
-    };
     let has_table = plan.sizes.len() > 1 || args.output.verbose;
     let unit = if has_table && !args.table {
         "; times in µs"
     } else {
         ""
     };
-    fold(
-        &format!(
-            "{} round trips with {}: {}, {number} of {sizes}, {schedule}{unit}",
-            plan.transport,
-            describe(peer),
-            plural(u64::from(plan.clients), "client"),
-        ),
-        4,
-    )
+    let line = rtt_headline(&describe(peer), plan, (time, args.count));
+    fold(&format!("{line}{unit}"), 4)
 }

@@ -1,10 +1,11 @@
 //! The table of hops: a row each, below the link that leads to it.
 
-use super::link_text::link_text;
 use crate::cells::{ms, share};
 use crate::interval_table::Detail;
 use crate::text::{indented, truncated};
-use caudal_core::path::{HopAnswering, PathHop, PathLink, PathReport};
+use caudal_core::path::{
+    HopAnswering, PathHop, PathLink, PathLinkClass, PathReport, StatementConfidence,
+};
 use caudal_core::quantity::Unit;
 use unicode_width::UnicodeWidthStr;
 
@@ -104,6 +105,25 @@ fn link_lines(report: &PathReport, link: &PathLink, detail: Detail) -> Vec<Strin
         lines.extend(indented(&why, LINK_MORE, LINK_MORE));
     }
     lines
+}
+
+/// The link with its interval and its class; its hops where it is more than one link.
+fn link_text(link: &PathLink) -> String {
+    let place = match link.from_ttl {
+        from if from.saturating_add(1) >= link.ttl => String::new(),
+        0 => format!("this machine to hop {}: ", link.ttl),
+        from => format!("hop {from} to {}: ", link.ttl),
+    };
+    let (capacity, interval) = link.capacity_and_interval();
+    let interval = interval.map_or_else(String::new, |interval| format!(" ({interval})"));
+    let capacity = capacity.map(|capacity| format!("{capacity}{interval}, "));
+    let doubt = match (link.class, link.confidence) {
+        (PathLinkClass::Undetermined, _) => "",
+        (_, StatementConfidence::Low) => " (low confidence)",
+        (_, StatementConfidence::Medium | StatementConfidence::High) => "",
+    };
+    let class = link.class.name();
+    format!("{place}{}{class}{doubt}", capacity.unwrap_or_default())
 }
 
 /// The lines below the row of a hop: a rate limit, the addresses of other flows, and of every detail its whole name.

@@ -7,7 +7,6 @@ mod duplex;
 mod facts;
 mod headline;
 mod hop_rows;
-mod link_text;
 mod live_rows;
 mod progress;
 #[cfg(test)]
