@@ -7,5 +7,5 @@ mod sweep;
 
 pub use evaluation::{EvaluatedPredictions, Evaluation, SweepPoint};
 pub use parameter::{Parameter, ParameterValues, have_single_values};
-pub use parameter_kind::{ParameterKind, Spacing};
+pub use parameter_kind::{ParameterKind, RangeSpacing};
 pub use sweep::{Sweep, SweepResolution};

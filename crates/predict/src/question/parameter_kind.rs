@@ -5,7 +5,7 @@ use caudal_core::units::{BitRate, ByteCount, parse_duration, parse_fraction};
 
 /// The distances between the values of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spacing {
+pub enum RangeSpacing {
     /// The same difference from each to the next.
     Linear,
     /// The same factor.
@@ -50,10 +50,10 @@ impl ParameterKind {
 
     /// The spacing of its ranges.
     #[must_use]
-    pub const fn spacing(self) -> Spacing {
+    pub const fn spacing(self) -> RangeSpacing {
         match self {
-            Self::Packet | Self::Count => Spacing::Linear,
-            _ => Spacing::Logarithmic,
+            Self::Packet | Self::Count => RangeSpacing::Linear,
+            _ => RangeSpacing::Logarithmic,
         }
     }
 

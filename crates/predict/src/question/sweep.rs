@@ -1,6 +1,6 @@
 //! The values of a parameter as text gives them: one value, a list, or a range.
 
-use super::parameter_kind::{ParameterKind, Spacing};
+use super::parameter_kind::{ParameterKind, RangeSpacing};
 
 /// The points of a range without a count, in a table.
 const TABLE_POINTS: usize = 13;
@@ -67,7 +67,7 @@ impl Sweep {
             if low >= high {
                 return Err(format!("the range {part} ends before it begins"));
             }
-            if kind.spacing() == Spacing::Logarithmic && low <= 0.0 {
+            if kind.spacing() == RangeSpacing::Logarithmic && low <= 0.0 {
                 return Err(format!(
                     "the range {part} is spaced logarithmically and cannot begin at 0"
                 ));
@@ -122,8 +122,8 @@ impl Sweep {
                         match (nth, self.kind.spacing()) {
                             (0, _) => low,
                             _ if nth == last => high,
-                            (_, Spacing::Linear) => low + (high - low) * part,
-                            (_, Spacing::Logarithmic) => low * (high / low).powf(part),
+                            (_, RangeSpacing::Linear) => low + (high - low) * part,
+                            (_, RangeSpacing::Logarithmic) => low * (high / low).powf(part),
                         }
                     }));
                 }

@@ -4,7 +4,7 @@ use caudal_core::prediction::Prediction;
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer, Scale};
 use caudal_predict::question::{
-    EvaluatedPredictions, Evaluation, Parameter, ParameterKind, Spacing, SweepPoint,
+    EvaluatedPredictions, Evaluation, Parameter, ParameterKind, RangeSpacing, SweepPoint,
 };
 
 /// Minimum ratio of the largest to the smallest value for a logarithmic axis.
@@ -91,8 +91,8 @@ fn x_axis(parameter: &Parameter, points: &[SweepPoint]) -> Axis {
         Scale::Log
     } else {
         match parameter.kind.spacing() {
-            Spacing::Linear => Scale::Linear,
-            Spacing::Logarithmic => Scale::Log,
+            RangeSpacing::Linear => Scale::Linear,
+            RangeSpacing::Logarithmic => Scale::Log,
         }
     };
     let quantity = match parameter.kind {
