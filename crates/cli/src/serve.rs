@@ -183,31 +183,36 @@ fn check(args: &ServeArgs) -> Result<(), Failure> {
         ));
     }
     let time = |time: &Duration| format_duration(*time);
-    at_least("--max-clients", Some(args.max_clients), 1, usize::to_string)?;
+    at_least(
+        "--max-clients",
+        Some(args.max_clients),
+        &1,
+        usize::to_string,
+    )?;
     let per_source = args.max_clients_per_source;
-    at_least("--max-clients-per-source", per_source, 1, usize::to_string)?;
+    at_least("--max-clients-per-source", per_source, &1, usize::to_string)?;
     let idle_timeout = Some(args.idle_timeout);
-    at_least("--idle-timeout", idle_timeout, MIN_IDLE_TIMEOUT, |time| {
+    at_least("--idle-timeout", idle_timeout, &MIN_IDLE_TIMEOUT, |time| {
         format!("{time:?}")
     })?;
-    at_least("--max-rate", args.max_rate, MIN_RATE, BitRate::to_string)?;
-    at_least("--max-time", args.max_time, MIN_TIME, time)?;
+    at_least("--max-rate", args.max_rate, &MIN_RATE, BitRate::to_string)?;
+    at_least("--max-time", args.max_time, &MIN_TIME, time)?;
     let size = ByteCount::to_string;
-    at_least("--max-bytes", args.max_bytes, MIN_BYTES, size)?;
-    at_least("--max-memory", Some(args.max_memory), MIN_MEMORY, size)
+    at_least("--max-bytes", args.max_bytes, &MIN_BYTES, size)?;
+    at_least("--max-memory", Some(args.max_memory), &MIN_MEMORY, size)
 }
 
 /// Checks that the value of a flag is at least `min`.
 fn at_least<T: PartialOrd>(
     flag: &str,
     value: Option<T>,
-    min: T,
+    min: &T,
     show: impl Fn(&T) -> String,
 ) -> Result<(), Failure> {
-    match value.filter(|value| *value < min) {
+    match value.filter(|value| value < min) {
         Some(value) => Err(Failure::usage(
             format!("{flag} is {}", show(&value)),
-            format!("it must be at least {}", show(&min)),
+            format!("it must be at least {}", show(min)),
         )),
         None => Ok(()),
     }
