@@ -8,34 +8,8 @@ use caudal_foreign::nttcp::{NttcpOptions, NttcpServer};
 use caudal_wire::{iperf2, nttcp};
 use std::sync::mpsc::Sender;
 
-/// A running server of another program's protocol; stopped when dropped.
-trait ForeignServer {
-    /// The port it listens on.
-    fn port(&self) -> u16;
-
-    /// Ends running tests.
-    fn stop(self: Box<Self>);
-}
-
-impl ForeignServer for Iperf2Server {
-    fn port(&self) -> u16 {
-        Self::port(self)
-    }
-
-    fn stop(self: Box<Self>) {
-        Self::stop(*self);
-    }
-}
-
-impl ForeignServer for NttcpServer {
-    fn port(&self) -> u16 {
-        Self::port(self)
-    }
-
-    fn stop(self: Box<Self>) {
-        Self::stop(*self);
-    }
-}
+/// The port of a running server, and what ends its tests; the server is stopped when that is dropped.
+type RunningServer = (u16, Box<dyn FnOnce()>);
 
 /// Starts a server that shares the limits and the admission of the native one.
 type StartServer = fn(
@@ -43,7 +17,7 @@ type StartServer = fn(
     &SessionLimits,
     Admission,
     SessionEventSender,
-) -> Result<Box<dyn ForeignServer>, RunError>;
+) -> Result<RunningServer, RunError>;
 
 /// The server of a protocol, before it is started.
 struct ServerEntry {
@@ -107,7 +81,8 @@ impl StartedServer {
 
 /// The servers that run; stopped when dropped.
 pub struct ForeignServers {
-    running: Vec<Box<dyn ForeignServer>>,
+    /// What ends the tests of each.
+    running: Vec<Box<dyn FnOnce()>>,
     /// Each server that was asked for.
     pub started: Vec<StartedServer>,
 }
@@ -134,9 +109,8 @@ impl ForeignServers {
             }
             let started =
                 match (entry.start)(args, limits, admission.clone(), events.clone().into()) {
-                    Ok(server) => {
-                        let port = server.port();
-                        servers.running.push(server);
+                    Ok((port, stop)) => {
+                        servers.running.push(stop);
                         StartedServer {
                             protocol,
                             port: Some(port),
@@ -159,8 +133,8 @@ impl ForeignServers {
 
     /// Ends running tests.
     pub fn stop(self) {
-        for server in self.running {
-            server.stop();
+        for stop in self.running {
+            stop();
         }
     }
 }
@@ -170,7 +144,7 @@ fn start_iperf2(
     limits: &SessionLimits,
     admission: Admission,
     events: SessionEventSender,
-) -> Result<Box<dyn ForeignServer>, RunError> {
+) -> Result<RunningServer, RunError> {
     let options = Iperf2Options {
         bind: args.bind.map(|local| local.address),
         port: args.iperf2_port.unwrap_or(iperf2::PORT),
@@ -185,7 +159,8 @@ fn start_iperf2(
             .collect(),
         ..Iperf2Options::default()
     };
-    Ok(Box::new(Iperf2Server::start(options, admission, events)?))
+    let server = Iperf2Server::start(options, admission, events)?;
+    Ok((server.port(), Box::new(move || server.stop())))
 }
 
 fn start_nttcp(
@@ -193,12 +168,13 @@ fn start_nttcp(
     limits: &SessionLimits,
     admission: Admission,
     events: SessionEventSender,
-) -> Result<Box<dyn ForeignServer>, RunError> {
+) -> Result<RunningServer, RunError> {
     let options = NttcpOptions {
         bind: args.bind.map(|local| local.address),
         port: args.nttcp_port.unwrap_or(nttcp::PORT),
         limits: limits.clone(),
         idle_timeout: args.idle_timeout,
     };
-    Ok(Box::new(NttcpServer::start(options, admission, events)?))
+    let server = NttcpServer::start(options, admission, events)?;
+    Ok((server.port(), Box::new(move || server.stop())))
 }

@@ -1,6 +1,6 @@
 //! A test in a line before it begins: what is sent, to whom, how and how often, a function for each workload. `peer` is the other end as people are shown it.
 
-use super::text::{fold, percent};
+use super::text::{counted, fold, listed, percent};
 use super::width::LineWidth;
 use caudal_core::plan::{
     ConnectPlan, Direction, Directions, EchoPlan, EchoSchedule, Omit, Plan, QualityPlan, Rate,
@@ -45,7 +45,7 @@ pub fn bulk_headline(peer: &str, plan: &Plan, is_endless: bool, width: LineWidth
         Transport::Tcp => "blocks",
         Transport::Udp => "datagrams",
     };
-    let flows = plural(u64::from(bulk.parallel), "flow");
+    let flows = counted(u64::from(bulk.parallel), "flow");
     let length = bulk.length;
     let line = format!(
         "{transport} with {peer}, {directions}, {flows}{end}{warm_up}{rate}, {unit} of {length} B"
@@ -65,9 +65,9 @@ pub fn rtt_headline(
         (Some(time), Some(count)) => format!(
             "for up to {}, {}",
             format_duration(time),
-            plural(count, "message")
+            counted(count, "message")
         ),
-        (None, _) => plural(plan.count, "message"),
+        (None, _) => counted(plan.count, "message"),
     };
     let sizes = match plan.sizes.as_slice() {
         [size] => format!("{size} B"),
@@ -84,7 +84,7 @@ pub fn rtt_headline(
             format!("one every {}{gaps}", format_duration(period))
         }
     };
-    let clients = plural(u64::from(plan.clients), "client");
+    let clients = counted(u64::from(plan.clients), "client");
     let transport = plan.transport;
     format!("{transport} round trips with {peer}: {clients}, {number} of {sizes}, {schedule}")
 }
@@ -118,7 +118,7 @@ pub fn quality_headline(peer: &str, phases: &[QualityPlan], width: LineWidth) ->
     let line = format!(
         "latency under load with {peer}: {}; {} a direction, probes over UDP and TCP",
         each.join(", "),
-        plural(u64::from(flows), "TCP flow"),
+        counted(u64::from(flows), "TCP flow"),
     );
     fold(&line, 4, width)
 }
@@ -173,12 +173,5 @@ fn list(names: impl Iterator<Item = String>) -> String {
         distinct.truncate(MAX_NAMES);
         distinct.push(format!("{more} more"));
     }
-    match distinct.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => distinct.concat(),
-    }
-}
-
-fn plural(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    listed(&distinct)
 }

@@ -37,6 +37,26 @@ pub fn percent(share: f64) -> String {
     Unit::Share.show(share)
 }
 
+/// `a`, `a and b`, `a, b and c`.
+#[must_use]
+pub fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// A count with its noun.
+#[must_use]
+pub fn counted(number: u64, one: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    match (number == 1, one.strip_suffix('y')) {
+        (false, Some(stem)) if !one.ends_with("ay") => format!("{number} {stem}ies"),
+        _ => format!("{number} {one}{ending}"),
+    }
+}
+
 /// Folds a line to a width at blanks, later lines indented by `indent`; not at all where there is none. A word longer than a line
 /// stays whole, and so do a value and its unit.
 #[must_use]
@@ -238,5 +258,16 @@ mod tests {
     fn long_keys_are_truncated() {
         assert_eq!(truncated("congestion=bbr", 34), "congestion=bbr");
         assert_eq!(truncated("congestion=bbr", 5), "cong…");
+    }
+
+    #[test]
+    fn lists_and_counts_read_like_prose() {
+        let words =
+            |all: &[&str]| listed(&all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>());
+        assert_eq!(words(&["a"]), "a");
+        assert_eq!(words(&["a", "b"]), "a and b");
+        assert_eq!(words(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(counted(1, "case"), "1 case");
+        assert_eq!(counted(2, "retry"), "2 retries");
     }
 }

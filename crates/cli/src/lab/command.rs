@@ -9,6 +9,7 @@ use caudal_lab::registry::Registry;
 use caudal_lab::{ControlRequest, LabError, LabRecord, daemon};
 use caudal_sys::signal::Interrupt;
 use caudal_views::lab::{lab_stats, lab_svg, lab_tree};
+use caudal_views::text::counted;
 
 /// Runs `caudal lab`.
 ///
@@ -78,14 +79,10 @@ fn print_list(registry: &Registry, json: bool) -> Result<Exit, Failure> {
         .unwrap_or(0);
     let line = |record: &LabRecord| {
         let title = record.title.as_deref().unwrap_or("");
-        let (hosts, links) = (record.hosts.len(), record.links.len());
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
-        format!(
-            "{:width$}  {hosts} host{} and routers, {links} link{}  {title}\n",
-            record.name,
-            plural(hosts),
-            plural(links)
-        )
+        let hosts = counted(record.hosts.len() as u64, "host");
+        let links = counted(record.links.len() as u64, "link");
+        let name = &record.name;
+        format!("{name:width$}  {hosts} and routers, {links}  {title}\n")
     };
     print(&records.iter().map(line).collect::<String>())
 }

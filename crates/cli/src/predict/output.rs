@@ -23,6 +23,15 @@ pub struct PredictOutputArgs {
     /// Draw the sweep as an SVG figure into FILE
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    /// The formats.
+    #[command(flatten)]
+    pub formats: PredictFormatArgs,
+}
+
+/// The formats of the output beside text, and its destination.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub struct PredictFormatArgs {
     /// Print one JSON object (schema caudal.predict/1)
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
@@ -34,14 +43,12 @@ pub struct PredictOutputArgs {
     pub output: Option<PathBuf>,
 }
 
-impl PredictOutputArgs {
-    /// Whether the arithmetic is shown.
-    pub(super) const fn arithmetic(&self) -> Arithmetic {
-        if self.explain {
-            Arithmetic::Shown
-        } else {
-            Arithmetic::Hidden
-        }
+/// What `--explain` shows.
+pub(super) const fn arithmetic(explain: bool) -> Arithmetic {
+    if explain {
+        Arithmetic::Shown
+    } else {
+        Arithmetic::Hidden
     }
 }
 
@@ -53,7 +60,7 @@ pub(super) fn write_evaluation(
     args: &PredictOutputArgs,
     evaluation: &Evaluation,
 ) -> Result<(), Failure> {
-    let mut lines = evaluation_lines(evaluation, args.arithmetic(), line_width());
+    let mut lines = evaluation_lines(evaluation, arithmetic(args.explain), line_width());
     if let Some(path) = &args.svg {
         let mut file = Sink::file(path)?;
         let figure = sweep_figure(evaluation).ok_or_else(|| {
@@ -67,7 +74,9 @@ pub(super) fn write_evaluation(
         lines.push(format!("figure: {}", path.display()));
     }
     let json = || evaluation_document(evaluation, &this_tool(None), &command_line());
-    write_formats(args, &lines, &json, &|| evaluation_rows(evaluation))
+    write_formats(&args.formats, &lines, &json, &|| {
+        evaluation_rows(evaluation)
+    })
 }
 
 /// Writes text, JSON or CSV to where the flags ask for it.
@@ -75,7 +84,7 @@ pub(super) fn write_evaluation(
 /// # Errors
 /// When it cannot be written.
 pub(super) fn write_formats(
-    args: &PredictOutputArgs,
+    args: &PredictFormatArgs,
     lines: &[String],
     json: &dyn Fn() -> Value,
     csv: &dyn Fn() -> Vec<String>,

@@ -4,7 +4,7 @@ use super::answer::AnswerArgs;
 use crate::exit::Failure;
 use crate::output::fold;
 use caudal_store::{Store, StoreError};
-use caudal_views::text;
+use caudal_views::text::{self, counted};
 use serde_json::json;
 use std::path::Path;
 
@@ -30,14 +30,10 @@ pub(super) fn path(at: &Path, args: &PathArgs) -> Result<(), Failure> {
             &format!(
                 "{}: {} outside studies, {} with {}, {}; schema version {}",
                 text::bytes(amounts.bytes),
-                count(amounts.runs, "run"),
-                if amounts.studies == 1 {
-                    "1 study".to_owned()
-                } else {
-                    format!("{} studies", amounts.studies)
-                },
-                count(amounts.trials, "trial"),
-                count(amounts.samples, "raw sample"),
+                counted(amounts.runs, "run"),
+                counted(amounts.studies, "study"),
+                counted(amounts.trials, "trial"),
+                counted(amounts.samples, "raw sample"),
                 amounts.version
             ),
             4,
@@ -48,8 +44,4 @@ pub(super) fn path(at: &Path, args: &PathArgs) -> Result<(), Failure> {
     });
     let data = data.map(|data| serde_json::to_string_pretty(&data).unwrap_or_default());
     args.answer.print(&lines, data.as_deref())
-}
-
-fn count(count: u64, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }

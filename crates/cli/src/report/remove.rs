@@ -6,7 +6,7 @@ use crate::exit::Failure;
 use crate::output::fold;
 use caudal_report::stored_text::entry_lines;
 use caudal_store::{Filter, RemovedAmount, Store, StoreEntry, short_id};
-use caudal_views::text;
+use caudal_views::text::{self, counted};
 
 /// `caudal report rm`
 #[derive(Debug, Clone, clap::Args)]
@@ -109,18 +109,14 @@ fn removed(store: &mut Store, ids: &[String]) -> Result<String, Failure> {
 
 /// An amount in words: `3 runs and 1 study with 12 trials`.
 fn in_words(amount: RemovedAmount) -> String {
-    let count = |count: u64, one: &str, more: &str| match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {more}"),
-    };
-    let runs = count(amount.runs, "run", "runs");
+    let runs = counted(amount.runs, "run");
     if amount.studies == 0 {
         return runs;
     }
     let studies = format!(
         "{} with {}",
-        count(amount.studies, "study", "studies"),
-        count(amount.trials, "trial", "trials")
+        counted(amount.studies, "study"),
+        counted(amount.trials, "trial")
     );
     if amount.runs == 0 {
         return studies;

@@ -17,7 +17,7 @@ use super::report::report;
 use crate::exit::{Exit, Failure};
 use crate::output::fold;
 use crate::store_advice::store_advice;
-use caudal_views::text::about;
+use caudal_views::text::{about, counted};
 
 /// The execution of a study.
 pub(super) struct Execution<'a> {
@@ -114,7 +114,7 @@ fn heading(study: &Study) -> Vec<String> {
     } else {
         format!("{min_trials} trials, about {}", about(min_time))
     };
-    let plural = if cases == 1 { "" } else { "s" };
+    let cases = counted(cases as u64, "case");
     let saved = if study.archive.is_stored() {
         format!("study {}", study.short_id())
     } else {
@@ -122,7 +122,7 @@ fn heading(study: &Study) -> Vec<String> {
     };
     let mut lines = vec![
         fold(&prepared.campaign.experiment.title, 4),
-        format!("{cases} case{plural}{alone}: {trials}; {saved}"),
+        format!("{cases}{alone}: {trials}; {saved}"),
     ];
     if !study.trials.is_empty() {
         lines.push(format!(

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::exit::Failure;
 use crate::output::fold;
-use caudal_views::text::about;
+use caudal_views::text::{about, counted};
 
 /// An experiment of the list.
 #[derive(Serialize)]
@@ -86,9 +86,9 @@ impl VariantSize {
     }
 
     fn text(&self) -> String {
-        let plural = if self.cases == 1 { "" } else { "s" };
+        let cases = counted(self.cases as u64, "case");
         let time = Duration::from_secs_f64(self.time_s.min);
-        format!("{} case{plural}, {}", self.cases, about(time))
+        format!("{cases}, {}", about(time))
     }
 }
 

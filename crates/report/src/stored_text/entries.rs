@@ -41,12 +41,7 @@ fn line(entry: &StoreEntry) -> String {
 /// The most important results.
 pub(super) fn entry_result(entry: &StoreEntry) -> String {
     let mut parts = Vec::new();
-    if let Some(trials) = entry.trials {
-        parts.push(format!(
-            "{trials} trial{}",
-            if trials == 1 { "" } else { "s" }
-        ));
-    }
+    parts.extend(entry.trials.map(|trials| text::counted(trials, "trial")));
     let headline = &entry.headline;
     match headline.up_bps.zip(headline.down_bps) {
         // The sum of both is the rate of no link.

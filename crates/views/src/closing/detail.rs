@@ -2,7 +2,7 @@
 
 use super::round_trip::rtt_line;
 use super::window;
-use crate::text::{bits, bytes, percent, time_us};
+use crate::text::{bits, bytes, counted, percent, time_us};
 use crate::width::LineWidth;
 use caudal_core::loss::{Loss, LossLocation};
 use caudal_core::plan::{Direction, Transport};
@@ -61,7 +61,7 @@ fn interval_line(summary: &DirectionSummary) -> Option<String> {
 fn transferred_line(summary: &DirectionSummary, has_warm_up: bool) -> Option<String> {
     let received = summary.bytes.or(summary.received_bytes)?;
     let flows = summary.flows.map_or_else(String::new, |flows| {
-        format!(" over {flows} flow{}", if flows == 1 { "" } else { "s" })
+        format!(" over {}", counted(flows as u64, "flow"))
     });
     let omitted = if has_warm_up {
         format!(
@@ -121,10 +121,9 @@ fn tcp_line(summary: &DirectionSummary) -> Option<String> {
     let retransmitted = tcp
         .retransmitted_bytes
         .map_or_else(String::new, |count| format!(" ({})", bytes(count)));
-    let retransmits = tcp.retransmits.map_or_else(
-        || "unknown".to_owned(),
-        |count| format!("{count} segment{}", if count == 1 { "" } else { "s" }),
-    );
+    let retransmits = tcp
+        .retransmits
+        .map_or_else(|| "unknown".to_owned(), |count| counted(count, "segment"));
     Some(format!(
         "  tcp: rtt min/avg/max {}/{}/{}; {retransmits} retransmitted{retransmitted}; congestion window up to {}",
         time(tcp.rtt_min_us.map(f64::from)),

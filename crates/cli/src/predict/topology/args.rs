@@ -1,10 +1,9 @@
 //! The command line of `caudal predict topology`.
 
-use crate::predict::output::PredictOutputArgs;
+use crate::predict::output::PredictFormatArgs;
 use crate::topology::WhatArgs;
 use caudal_core::units::parse_duration;
 use clap::Args;
-use std::path::PathBuf;
 use std::time::Duration;
 
 const EXAMPLES: &str = "A flow is FROM>TO:WHAT, where WHAT is one of
@@ -48,26 +47,7 @@ pub(super) struct TopologyOutputArgs {
     /// Show the arithmetic with the numbers filled in, the assumptions, and the sources
     #[arg(long)]
     pub(super) explain: bool,
-    /// Print one JSON object (schema caudal.predict/1)
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-    /// Print comma-separated values: a row for each prediction
-    #[arg(long)]
-    csv: bool,
-    /// Write the output to FILE; with --json or --csv the text is still shown
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
-impl TopologyOutputArgs {
-    /// The same flags as those of the other predictions, which can draw a figure.
-    pub(super) fn without_figure(&self) -> PredictOutputArgs {
-        PredictOutputArgs {
-            explain: self.explain,
-            svg: None,
-            json: self.json,
-            csv: self.csv,
-            output: self.output.clone(),
-        }
-    }
+    /// The formats.
+    #[command(flatten)]
+    pub(super) formats: PredictFormatArgs,
 }

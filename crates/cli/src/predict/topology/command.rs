@@ -4,7 +4,7 @@ use super::args::PredictTopologyArgs;
 use crate::exit::{Exit, Failure};
 use crate::invocation::command_line;
 use crate::output::line_width;
-use crate::predict::output::write_formats;
+use crate::predict::output::{arithmetic, write_formats};
 use caudal_engine::this_tool;
 use caudal_predict::topology_report::{
     FlowTextError, TopologyFlow, TopologyQuestion, TopologyReport, TopologyReportError,
@@ -36,10 +36,10 @@ pub(in crate::predict) fn predict(args: &PredictTopologyArgs) -> Result<Exit, Fa
         TopologyReportError::Topology(error) => topology_failure(&error),
         TopologyReportError::Simulation(error) => simulation_failure(&error),
     })?;
-    let output = args.output.without_figure();
+    let arithmetic = arithmetic(args.output.explain);
     write_formats(
-        &output,
-        &topology_lines(&report, output.arithmetic(), line_width()),
+        &args.output.formats,
+        &topology_lines(&report, arithmetic, line_width()),
         &|| topology_document(&report, &this_tool(None), &command_line()),
         &|| prediction_rows(report.predictions()),
     )?;
