@@ -13,9 +13,18 @@ use std::time::Duration;
 /// Maximum number of names in a list.
 const MAX_NAMES: usize = 6;
 
-/// A bulk transfer; `is_endless` where only the user ends it.
+/// What ends a bulk transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BulkEnding {
+    /// What its plan says.
+    Planned,
+    /// The user.
+    Interrupt,
+}
+
+/// A bulk transfer.
 #[must_use]
-pub fn bulk_headline(peer: &str, plan: &Plan, is_endless: bool, width: LineWidth) -> String {
+pub fn bulk_headline(peer: &str, plan: &Plan, ending: BulkEnding, width: LineWidth) -> String {
     let Some(bulk) = plan.bulk() else {
         return String::new();
     };
@@ -25,7 +34,7 @@ pub fn bulk_headline(peer: &str, plan: &Plan, is_endless: bool, width: LineWidth
         Directions::Both => "both directions",
     };
     let end = match bulk.end {
-        TestEnd::Time(_) if is_endless => " until ^C".to_owned(),
+        TestEnd::Time(_) if ending == BulkEnding::Interrupt => " until ^C".to_owned(),
         TestEnd::Time(time) => format!(" for {}", format_duration(time)),
         TestEnd::Bytes(bytes) if bytes.get() >= u64::MAX - 1 => {
             ", to the end of the input".to_owned()

@@ -13,7 +13,7 @@ use caudal_measure::{
     BulkRequest, RateSearchRequest, Repetitions, TestPeer, ThroughputRequest, UdpRequest,
 };
 use caudal_sys::signal::Interrupt;
-use caudal_views::headline::bulk_headline;
+use caudal_views::headline::{BulkEnding, bulk_headline};
 use caudal_views::run_table::RunGoal;
 use caudal_views::text;
 
@@ -49,7 +49,12 @@ pub(super) fn run_bulk(
 
 /// The test in a line: what is sent, to whom, for how long.
 fn headline(peer: &TestPeer, plan: &Plan, traffic: &TrafficArgs) -> String {
-    bulk_headline(&describe(peer), plan, is_endless(traffic), line_width())
+    let ending = if is_endless(traffic) {
+        BulkEnding::Interrupt
+    } else {
+        BulkEnding::Planned
+    };
+    bulk_headline(&describe(peer), plan, ending, line_width())
 }
 
 /// The goal of several runs; `None` of a single one.
