@@ -12,7 +12,6 @@ mod network;
 mod options;
 mod path_mtu;
 pub mod peer;
-pub mod record;
 pub mod server;
 mod workload;
 

@@ -3,6 +3,7 @@
 use super::conditions::RttConditions;
 use super::warnings::warnings;
 use super::window::{idle_windows, next_step};
+use crate::bulk_recorder::seconds_to_the_microsecond;
 use caudal_core::framing::Framing;
 use caudal_core::link::{link_mtu, link_rate, timestamps};
 use caudal_core::plan::{Direction, EchoSchedule, PlanRecord, PlannedFlow, RttPlanRecord};
@@ -11,7 +12,6 @@ use caudal_core::run::{
     ClockReport, CpuReport, FlowReport, RoundTripSummary, Run, RunHeader, RunResult,
 };
 use caudal_engine::EchoOutcome;
-use caudal_engine::record::seconds_to_the_microsecond;
 use caudal_predict::echo::EchoPath;
 use caudal_predict::round_trips::{RoundTripObservation, compare};
 use caudal_stats::wilson;

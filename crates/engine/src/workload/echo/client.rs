@@ -1,10 +1,7 @@
 //! The client's half of a round-trip test: every connection a thread, all at the same size at the same time.
 
-use super::barrier::SizeBarrier;
-use super::connection::{ConnectionResult, ConnectionThread, SharedProgress};
 use super::live_rows::LiveRows;
 use super::outcome::{EchoConnection, EchoOutcome};
-use super::prober::Prober;
 use crate::options::LocalOptions;
 use crate::workload::elapsed::time_since;
 use crate::workload::outcome::Outcome;
@@ -14,6 +11,7 @@ use caudal_core::episode::{Episode, EpisodeKind};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::EchoPlan;
 use caudal_core::text::ExternalText;
+use caudal_flow::rtt::{ConnectionResult, ConnectionThread, Prober, SharedProgress, SizeBarrier};
 use caudal_flow::socket::DataSocket;
 use caudal_flow::{RunError, Wakeup};
 use caudal_sys::clock::monotonic_ns;
