@@ -10,6 +10,7 @@ mod list;
 pub mod nttcp;
 mod peer_record;
 mod plain_bulk;
+mod stream_acceptor;
 mod watch;
 
 pub use list::{connect, connect_any};
