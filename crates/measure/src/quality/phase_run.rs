@@ -14,7 +14,7 @@ use caudal_core::quality::{PhaseMeasurements, QualityInterval, SmoothedRtt};
 use caudal_core::run::FlowReport;
 use caudal_core::text::ExternalText;
 use caudal_core::warning::Warning;
-use caudal_engine::{EchoOutcome, LocalOptions, QualityOutcome, RunError};
+use caudal_engine::{LocalOptions, QualityOutcome, RttOutcome, RunError};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -172,7 +172,7 @@ fn measurements(
     }
 }
 
-fn series(echo: Option<&EchoOutcome>) -> EchoSeries {
+fn series(echo: Option<&RttOutcome>) -> EchoSeries {
     let first = echo.and_then(|echo| echo.record.series.first());
     first.cloned().unwrap_or_default()
 }

@@ -11,7 +11,7 @@ use caudal_core::prediction::PredictionCheck;
 use caudal_core::run::{
     ClockReport, CpuReport, FlowReport, RoundTripSummary, Run, RunHeader, RunResult,
 };
-use caudal_engine::EchoOutcome;
+use caudal_engine::RttOutcome;
 use caudal_predict::echo::EchoPath;
 use caudal_predict::round_trips::{RoundTripObservation, compare};
 use caudal_stats::wilson;
@@ -43,7 +43,7 @@ pub(super) fn assemble(measured: &RttConditions<'_>, header: RunHeader) -> Run {
     }
 }
 
-fn connections(echo: &EchoOutcome) -> Vec<FlowReport> {
+fn connections(echo: &RttOutcome) -> Vec<FlowReport> {
     echo.connections
         .iter()
         .map(|connection| FlowReport {

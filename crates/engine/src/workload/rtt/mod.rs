@@ -6,5 +6,5 @@ mod outcome;
 mod server;
 mod workload;
 
-pub use outcome::{EchoConnection, EchoOutcome};
-pub(crate) use workload::EchoWorkload;
+pub use outcome::{RttConnection, RttOutcome};
+pub(crate) use workload::RttWorkload;

@@ -122,7 +122,7 @@ impl Drop for EchoThread {
 }
 
 /// The server's half of a round-trip test.
-pub(crate) struct EchoServerHalf {
+pub(crate) struct RttServerHalf {
     plan: EchoPlan,
     echoes: Vec<EchoThread>,
     limit: Arc<TestLimit>,
@@ -131,7 +131,7 @@ pub(crate) struct EchoServerHalf {
     client_stopped: bool,
 }
 
-impl EchoServerHalf {
+impl RttServerHalf {
     /// Starts a thread on each connection of a test that ends so.
     pub(crate) fn spawn(
         plan: &EchoPlan,
@@ -158,7 +158,7 @@ impl EchoServerHalf {
     }
 }
 
-impl ServerHalf for EchoServerHalf {
+impl ServerHalf for RttServerHalf {
     fn wakeup_fds(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.ended.fd()]
     }
