@@ -1,6 +1,6 @@
 //! The recording of a run in the store: after its result was shown, and never at its expense.
 
-use caudal_core::event::{Event, View};
+use caudal_core::event::{CutShort, EndedTest, Event, View};
 use caudal_core::plan::PlanRecord;
 use caudal_core::run::{Environment, RunOutcome, RunRecorder};
 use caudal_core::text::{ExternalText, on_one_line};
@@ -18,8 +18,8 @@ const OTHER_FILE: &str = "name a file with CAUDAL_STORE=FILE, or say CAUDAL_STOR
 pub enum ClientEnd<'a> {
     /// It was completed.
     Complete,
-    /// It ended before its time, without an error.
-    CutShort,
+    /// The user ended it before its time, which is no error.
+    Interrupted,
     /// It ended in this error.
     Failed(&'a str),
 }
@@ -57,13 +57,18 @@ impl ClientRecording {
         if !self.recording.is_enabled() {
             return;
         }
-        if let ClientEnd::Failed(error) = end {
-            self.recorder.failed(error);
+        match end {
+            ClientEnd::Complete => {}
+            ClientEnd::Interrupted => self.recorder.event(&Event::Ended(EndedTest {
+                cut_short: Some(CutShort::Interrupted),
+                ..EndedTest::default()
+            })),
+            ClientEnd::Failed(error) => self.recorder.failed(error),
         }
         let outcome = match end {
-            ClientEnd::Complete if !self.recorder.is_cut_short() => RunOutcome::Done,
-            ClientEnd::Complete | ClientEnd::CutShort => RunOutcome::CutShort,
             ClientEnd::Failed(_) => RunOutcome::Failed,
+            _ if self.recorder.is_cut_short() => RunOutcome::CutShort,
+            _ => RunOutcome::Done,
         };
         let StartedRun { header, started_ns } = self.started;
         let client = describe_host(TOOL, peer.map(|peer| SocketAddr::new(peer, 0)));

@@ -12,7 +12,6 @@ mod network;
 mod options;
 mod path_mtu;
 pub mod peer;
-pub mod record;
 pub mod server;
 mod workload;
 
@@ -33,6 +32,6 @@ pub use network::{Network, NetworkError};
 pub use options::{EchoLocalOptions, LocalOptions, TcpLocalOptions, TransferLocalOptions};
 pub use server::{Server, ServerOptions};
 pub use workload::{
-    BulkOutcome, ConnectOutcome, EchoConnection, EchoOutcome, Outcome, QualityOutcome,
-    TrainsOutcome, TransferOutcome, connect_to_port, flow_records, socket_settings,
+    BulkOutcome, ConnectOutcome, Outcome, QualityOutcome, RttConnection, RttOutcome, TrainsOutcome,
+    TransferOutcome, connect_to_port, flow_records, socket_settings,
 };

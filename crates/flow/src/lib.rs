@@ -27,6 +27,7 @@ mod opening;
 mod pacer;
 mod payload;
 mod peer_close;
+pub mod rtt;
 mod session_limits;
 mod set;
 mod signals;

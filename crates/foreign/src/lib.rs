@@ -4,11 +4,13 @@
 //! others listen on ports of their own. All of them send and receive with the data path of `caudal-flow`.
 #![forbid(unsafe_code)]
 
-mod acknowledged;
 pub mod iperf2;
 pub mod iperf3;
 mod list;
 pub mod nttcp;
+mod peer_record;
+mod plain_bulk;
+mod stream_acceptor;
 mod watch;
 
 pub use list::{connect, connect_any};

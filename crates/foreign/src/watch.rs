@@ -58,9 +58,9 @@ impl From<&StopReason> for ClientRefusal {
 /// The flows that are read at each tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampledFlows {
-    /// All.
+    /// All, and at the start as well.
     All,
-    /// Those that still carry payload.
+    /// Those that still carry payload, from tick 1 on.
     Running,
 }
 
@@ -149,6 +149,11 @@ impl<'a> FlowWatch<'a> {
         set: &mut FlowSet,
         events: &mut dyn FnMut(Event),
     ) -> (Vec<FlowEnd>, Option<StopReason>) {
+        if self.limits.sampled == SampledFlows::All {
+            events(Event::Started { repeat: None });
+            let samples = set.sample(0).into_iter();
+            samples.map(Event::Sampled).for_each(&mut *events);
+        }
         loop {
             let now_ns = monotonic_ns();
             self.read(set, now_ns, events);

@@ -4,6 +4,7 @@
 //! as often as it asks for. Who watches is told by way of [`Observer`]. Nothing here prints, and nothing here knows a flag.
 #![forbid(unsafe_code)]
 
+mod bulk_recorder;
 mod capture_findings;
 mod connect;
 mod control;
@@ -18,6 +19,7 @@ mod rtt;
 mod test_peer;
 mod throughput;
 
+pub use bulk_recorder::SummaryOptions;
 pub use connect::{ConnectRequest, is_of_this_host};
 pub use control::{MeasureControl, Observer, SilentObserver};
 pub use error::MeasureError;

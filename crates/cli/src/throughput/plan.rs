@@ -10,8 +10,7 @@ use caudal_core::plan::{
 };
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_engine::LocalOptions;
-use caudal_engine::record::SummaryOptions;
-use caudal_measure::{MAX_RUNS, Repetitions};
+use caudal_measure::{MAX_RUNS, Repetitions, SummaryOptions};
 use std::time::Duration;
 
 /// The default duration of a test.

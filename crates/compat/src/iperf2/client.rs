@@ -3,10 +3,11 @@
 use super::failure::fail;
 use super::options::Options;
 use super::output::Iperf2Output;
-use super::record::{TestOutcome, TestRecording};
+use super::record::TestRecording;
 use super::request::request;
 use super::session_events::{EventForwarder, forwarding_views};
 use crate::program::print_error;
+use crate::recording::ClientEnd;
 use caudal_core::event::View;
 use caudal_engine::RunError;
 use caudal_engine::server::{SessionEvent, SessionEventKind, SessionEventSender};
@@ -112,9 +113,9 @@ pub(super) fn run(
         }
     };
     recording.finish(match &error {
-        _ if is_interrupted => TestOutcome::Interrupted,
-        Some(error) => TestOutcome::Failed(&error.text),
-        None => TestOutcome::Complete,
+        _ if is_interrupted => ClientEnd::Interrupted,
+        Some(error) => ClientEnd::Failed(&error.text),
+        None => ClientEnd::Complete,
     });
     error.map_or(ExitCode::SUCCESS, |error| error.code)
 }

@@ -1,7 +1,7 @@
 //! The recording of a client's test: one run of its own flows and of those in which the server connected back.
 
 use crate::recording::{ClientEnd, ClientRecording};
-use caudal_core::event::{Agreement, CutShort, EndReport, EndedFlow, EndedTest, Event, View};
+use caudal_core::event::{Agreement, EndReport, EndedFlow, Event, View};
 use caudal_core::plan::{BulkPlanRecord, Directions, PlanRecord, Rate, TestEnd};
 use caudal_core::sample::{Counters, ReceiverCounters, Role, Sample, SenderCounters};
 use caudal_core::units::{BitRate, ByteCount};
@@ -31,17 +31,6 @@ struct RecordedFlow {
     start_ns: u64,
     /// Its last reading.
     last: Sample,
-}
-
-/// The end of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TestOutcome<'a> {
-    /// It was completed.
-    Complete,
-    /// The user interrupted it.
-    Interrupted,
-    /// It ended in this error.
-    Failed(&'a str),
 }
 
 impl TestRecording {
@@ -147,18 +136,7 @@ impl TestRecording {
     }
 
     /// Records the test.
-    pub(super) fn finish(mut self, outcome: TestOutcome<'_>) {
-        let end = match outcome {
-            TestOutcome::Complete => ClientEnd::Complete,
-            TestOutcome::Failed(error) => ClientEnd::Failed(error),
-            TestOutcome::Interrupted => {
-                self.recording.event(&Event::Ended(EndedTest {
-                    cut_short: Some(CutShort::Interrupted),
-                    ..EndedTest::default()
-                }));
-                ClientEnd::CutShort
-            }
-        };
+    pub(super) fn finish(self, end: ClientEnd<'_>) {
         self.recording.finish(Some(self.peer), end);
     }
 }

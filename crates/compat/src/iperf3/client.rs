@@ -41,7 +41,7 @@ pub(super) fn run(
     client.view.close(error.as_deref());
     // A test that the user ended early has not failed.
     let end = match &error {
-        _ if interrupt.count() > 0 => ClientEnd::CutShort,
+        _ if interrupt.count() > 0 => ClientEnd::Interrupted,
         Some(error) => ClientEnd::Failed(error),
         None => ClientEnd::Complete,
     };

@@ -4,13 +4,12 @@ use super::command_line::NttcpCommandLine;
 use super::failure::fail;
 use super::printer::NttcpPrinter;
 use crate::recording::{ClientEnd, ClientRecording};
-use caudal_core::event::{Agreement, CutShort, EndedTest, Event, View};
+use caudal_core::event::{Agreement, Event, View};
 use caudal_core::plan::{BulkPlanRecord, Directions, PlanRecord, TestEnd, Transport};
 use caudal_core::units::ByteCount;
 use caudal_engine::LocalBinding;
-use caudal_foreign::nttcp::NttcpClient;
+use caudal_foreign::nttcp::{NttcpClient, request_of_peer};
 use caudal_sys::signal::Interrupt;
-use caudal_wire::nttcp::TransferRequest;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 
@@ -51,11 +50,7 @@ pub(super) fn run(
         fail(error)
     };
     let end = if interrupt.count() > 0 {
-        recording.event(&Event::Ended(EndedTest {
-            cut_short: Some(CutShort::Interrupted),
-            ..EndedTest::default()
-        }));
-        ClientEnd::CutShort
+        ClientEnd::Interrupted
     } else if has_rows {
         ClientEnd::Complete
     } else {
@@ -77,7 +72,7 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
 /// The plan of a command line: its length and bytes are those of the end that sends.
 fn plan_record(line: &NttcpCommandLine, peer: SocketAddr) -> PlanRecord {
     let local = &line.local;
-    let remote = with_options(local, &line.remote);
+    let remote = request_of_peer(local, &line.remote);
     let sender = if local.transmit { local } else { &remote };
     let transport = if local.udp {
         Transport::Udp
@@ -97,14 +92,4 @@ fn plan_record(line: &NttcpCommandLine, peer: SocketAddr) -> PlanRecord {
         ..BulkPlanRecord::default()
     };
     PlanRecord::bulk_transfer(Some(transport), keys)
-}
-
-/// A request with more options, which were checked when the command line was parsed.
-fn with_options(request: &TransferRequest, options: &[String]) -> TransferRequest {
-    let mut request = request.clone();
-    let mut options = options.iter().map(String::as_str);
-    while let Some(option) = options.next() {
-        let _ = request.take(option, &mut options);
-    }
-    request
 }

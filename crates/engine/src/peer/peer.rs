@@ -9,9 +9,11 @@ use caudal_core::host::Host;
 use caudal_core::interval::ServerAccount;
 use caudal_core::opening::OpeningReport;
 use caudal_core::path::MtuEvidence;
-use caudal_core::plan::Plan;
+use caudal_core::plan::{Plan, Transport};
+use caudal_core::run::Environment;
 use caudal_core::tcp_proxy::TcpProxy;
 use caudal_core::text::ExternalText;
+use caudal_core::warning::{Warning, WarningCode};
 use caudal_flow::{RunError, Target};
 use caudal_host::describe_host;
 use caudal_wire::message::PublishedLimits;
@@ -104,6 +106,43 @@ impl PeerInfo {
             IpVersion::V4
         } else {
             IpVersion::V6
+        }
+    }
+
+    /// The doubts about a result over `transport` that lie in the path to this peer.
+    #[must_use]
+    pub fn path_warnings(&self, transport: Transport) -> Vec<Warning> {
+        let proxy = self.tcp_proxy.as_ref();
+        let proxy = proxy.filter(|_| transport == Transport::Tcp);
+        let proxy = proxy.map(|proxy| {
+            let message = format!(
+                "{proxy}; rates are end to end, and so is the idle round-trip time, and windows and queues are not reported"
+            );
+            Warning::new(WarningCode::TcpProxy, message)
+        });
+        let opening = self.opening.as_ref();
+        let opening = opening.map(|opening| {
+            let partial = |message| Warning::new(WarningCode::PartialFlows, message);
+            match opening.opened() {
+                0 => partial(format!(
+                    "without UDP: {opening}; round trips are those of probes over TCP"
+                ))
+                .with_remedy("let UDP through in both directions, and run again"),
+                _ => partial(format!("the test has those flows that opened: {opening}")),
+            }
+        });
+        proxy.into_iter().chain(opening).collect()
+    }
+
+    /// The machines of a run.
+    #[must_use]
+    pub fn environment(&self) -> Environment {
+        Environment {
+            client: Some(self.client.clone()),
+            server: Some(self.server.clone()),
+            tcp_proxy: self.tcp_proxy.clone().map(Box::new),
+            opening: self.opening.clone().map(Box::new),
+            ..Environment::default()
         }
     }
 }

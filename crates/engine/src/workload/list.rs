@@ -1,8 +1,8 @@
 //! The list of workloads.
 
 use super::connect::ConnectWorkload;
-use super::echo::EchoWorkload;
 use super::quality::QualityWorkload;
+use super::rtt::RttWorkload;
 use super::tcp::TcpWorkload;
 use super::trains::TrainsWorkload;
 use super::transfer::TransferWorkload;
@@ -16,7 +16,7 @@ pub(crate) fn from_plan(plan: &Plan) -> Box<dyn Workload> {
     match plan {
         Plan::Tcp(plan) => Box::new(TcpWorkload::new(plan.clone())),
         Plan::Udp(plan) => Box::new(UdpWorkload::new(plan.clone())),
-        Plan::Echo(plan) => Box::new(EchoWorkload::new(plan.clone())),
+        Plan::Echo(plan) => Box::new(RttWorkload::new(plan.clone())),
         Plan::Connect(plan) => Box::new(ConnectWorkload::new(plan.clone())),
         Plan::Quality(plan) => Box::new(QualityWorkload::new(plan.clone())),
         Plan::Transfer(plan) => Box::new(TransferWorkload::new(plan.clone())),

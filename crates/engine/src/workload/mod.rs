@@ -3,12 +3,12 @@
 mod bulk;
 mod connect;
 mod connection_answer;
-mod echo;
 mod elapsed;
 mod limits;
 mod list;
 mod outcome;
 mod quality;
+mod rtt;
 mod tcp;
 mod trains;
 mod transfer;
@@ -22,10 +22,10 @@ mod workload;
 pub use bulk::BulkOutcome;
 pub use bulk::flow_records;
 pub use connect::{ConnectOutcome, connect_to_port};
-pub use echo::{EchoConnection, EchoOutcome};
 pub use list::socket_settings;
 pub use outcome::Outcome;
 pub use quality::QualityOutcome;
+pub use rtt::{RttConnection, RttOutcome};
 pub use trains::TrainsOutcome;
 pub use transfer::TransferOutcome;
 

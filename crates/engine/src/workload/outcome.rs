@@ -2,8 +2,8 @@
 
 use super::bulk::BulkOutcome;
 use super::connect::ConnectOutcome;
-use super::echo::EchoOutcome;
 use super::quality::QualityOutcome;
+use super::rtt::RttOutcome;
 use super::trains::TrainsOutcome;
 use super::transfer::TransferOutcome;
 use caudal_core::event::CutShort;
@@ -14,7 +14,7 @@ pub enum Outcome {
     /// A bulk transfer.
     Bulk(Box<BulkOutcome>),
     /// A round-trip test.
-    Echo(Box<EchoOutcome>),
+    Rtt(Box<RttOutcome>),
     /// A test of the connection rate.
     Connect(Box<ConnectOutcome>),
     /// A phase of a test of latency under load.
@@ -37,9 +37,9 @@ impl Outcome {
 
     /// The round-trip test; `None` for any other workload.
     #[must_use]
-    pub fn into_echo(self) -> Option<EchoOutcome> {
+    pub fn into_rtt(self) -> Option<RttOutcome> {
         match self {
-            Self::Echo(outcome) => Some(*outcome),
+            Self::Rtt(outcome) => Some(*outcome),
             _ => None,
         }
     }
@@ -85,7 +85,7 @@ impl Outcome {
     pub fn cut_short(&self) -> Option<&CutShort> {
         match self {
             Self::Bulk(outcome) => outcome.cut_short.as_ref(),
-            Self::Echo(outcome) => outcome.cut_short.as_ref(),
+            Self::Rtt(outcome) => outcome.cut_short.as_ref(),
             Self::Connect(outcome) => outcome.cut_short.as_ref(),
             Self::Quality(outcome) => outcome.cut_short.as_ref(),
             Self::Transfer(outcome) => outcome.cut_short.as_ref(),

@@ -65,6 +65,93 @@ pub struct Iperf2Outcome {
     pub failures: Vec<Iperf2Failure>,
 }
 
+/// The flows of a test when all have ended.
+pub(super) struct EndedFlows {
+    /// The final reports of this end.
+    pub(super) ends: Vec<FlowEnd>,
+    /// The reason why they were stopped.
+    pub(super) reason: Option<StopReason>,
+    /// The flows that lost their connection.
+    pub(super) lost: Vec<u32>,
+    /// The flows of which the server was to report and did not.
+    unreported: Vec<u32>,
+    /// The times at which they ended, ns after the start.
+    ended: Vec<(u32, u64)>,
+}
+
+impl EndedFlows {
+    /// What they tell of the server.
+    pub(super) fn losses<'a>(&'a self, request: &'a Iperf2Request) -> ServerLosses<'a> {
+        ServerLosses {
+            request,
+            reason: self.reason,
+            lost: &self.lost,
+            unreported: &self.unreported,
+            ended: &self.ended,
+        }
+    }
+}
+
+/// Carries the flows of a request out over its connections, which the set keeps open.
+///
+/// # Errors
+/// When they cannot begin.
+pub(super) fn carry_out(
+    request: &Iperf2Request,
+    options: &LocalOptions,
+    connections: &[ClientConnection],
+    limits: FlowLimits<'_>,
+    events: &mut dyn FnMut(Event),
+) -> Result<(FlowSet, EndedFlows), RunError> {
+    let (sender, answers) = channel();
+    let flows = ClientFlows {
+        request,
+        options,
+        answers: sender,
+    };
+    let mut set = flows.start(connections)?;
+    drop(flows);
+    let mut ended = Vec::new();
+    let (ends, reason) = FlowWatch::new(limits, &set).run(&mut set, &mut |event| {
+        if let Event::FlowEnded(flow) = &event {
+            ended.push((flow.end.flow, flow.at_ns));
+        }
+        events(event);
+    });
+    events(Event::Ending);
+    let unreported = send_reports(&answers, events);
+    let lost = set.lost_peers();
+    let ended = EndedFlows {
+        ends,
+        reason,
+        lost,
+        unreported,
+        ended,
+    };
+    Ok((set, ended))
+}
+
+/// The outcome of a test whose flows have ended.
+fn outcome(ended: &EndedFlows, request: &Iperf2Request) -> Iperf2Outcome {
+    let losses = ended.losses(request);
+    let mut failures = Vec::new();
+    for end in &ended.ends {
+        match (losses.loss(end), &end.failure) {
+            (Some(loss), _) => failures.push(Iperf2Failure::Server(loss)),
+            (None, Some(failure)) => failures.push(Iperf2Failure::Flow(failure.clone())),
+            (None, None) => {}
+        }
+    }
+    // That the time is over says nothing about a server that was lost.
+    let is_told = |reason: &StopReason| *reason != StopReason::TimeOver || failures.is_empty();
+    let reason = ended.reason.filter(is_told);
+    failures.splice(0..0, reason.map(Iperf2Failure::from));
+    Iperf2Outcome {
+        ends: ended.ends.clone(),
+        failures,
+    }
+}
+
 /// A client of iperf 2.
 pub struct Iperf2Client<'a> {
     request: &'a Iperf2Request,
@@ -96,33 +183,9 @@ impl<'a> Iperf2Client<'a> {
             // An interrupt ends the wait, and then the test.
             let _ = poll_readable(&self.interrupt.fds(), Some(delay));
         }
-        let (sender, answers) = channel();
-        let flows = ClientFlows {
-            request,
-            options: &LocalOptions::default(),
-            answers: sender,
-        };
-        let mut set = flows.start(&connections)?;
-        drop(flows);
-        let watch = FlowWatch::new(self.limits(), &set);
-        let mut ended = Vec::new();
-        let (ends, reason) = watch.run(&mut set, &mut |event| {
-            if let Event::FlowEnded(flow) = &event {
-                ended.push((flow.end.flow, flow.at_ns));
-            }
-            events(event);
-        });
-        let unreported = send_reports(&answers, events);
-        let mut outcome = self.outcome(
-            ends,
-            &ServerLosses {
-                request,
-                reason,
-                lost: &set.lost_peers(),
-                unreported: &unreported,
-                ended: &ended,
-            },
-        );
+        let options = LocalOptions::default();
+        let (set, ended) = carry_out(request, &options, &connections, self.limits(), events)?;
+        let mut outcome = outcome(&ended, request);
         self.close(&connections, set);
         if let Some((server, admission)) = listener {
             outcome.failures.extend(self.await_connect_back(&admission));
@@ -146,23 +209,6 @@ impl<'a> Iperf2Client<'a> {
             stop: self.interrupt.fds(),
             ..FlowLimits::none()
         }
-    }
-
-    fn outcome(&self, ends: Vec<FlowEnd>, losses: &ServerLosses<'_>) -> Iperf2Outcome {
-        let mut failures = Vec::new();
-        for end in &ends {
-            match (losses.loss(end), &end.failure) {
-                (Some(loss), _) => failures.push(Iperf2Failure::Server(loss)),
-                (None, Some(failure)) => failures.push(Iperf2Failure::Flow(failure.clone())),
-                (None, None) => {}
-            }
-        }
-        // That the time is over says nothing about a server that was lost.
-        let reason = losses
-            .reason
-            .filter(|reason| *reason != StopReason::TimeOver || failures.is_empty());
-        failures.splice(0..0, reason.map(Iperf2Failure::from));
-        Iperf2Outcome { ends, failures }
     }
 
     /// Closes the connections. One that both ends send on is closed when the server has closed it.

@@ -3,15 +3,14 @@
 //! Such a server reports nothing while a test runs, and only the totals of UDP uploads when it ends. So the receiver of a TCP
 //! upload is what its kernel has acknowledged, and that of a UDP upload what its report contains.
 
-use super::client::IDLE_TIMEOUT;
-use super::client_flows::ClientFlows;
+use super::client::{IDLE_TIMEOUT, carry_out};
 use super::client_sockets::connect_all;
-use super::end_reports::send_reports;
 use super::request::Iperf2Request;
-use super::server_loss::{ServerLoss, ServerLosses};
+use super::server_loss::ServerLoss;
 use super::tcp::CLOSE_TIMEOUT;
-use crate::acknowledged::{acknowledged, receiver_sample};
-use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
+use crate::peer_record::{PeerRecord, has_bytes, receiver_counters};
+use crate::plain_bulk::{plain_bulk, unsupported_setting};
+use crate::watch::{FlowLimits, SampledFlows, StopReason};
 use caudal_core::event::{Agreement, CutShort, Event, FlowTotals};
 use caudal_core::host::Usage;
 use caudal_core::interval::ServerAccount;
@@ -19,12 +18,12 @@ use caudal_core::loss::ImplausibleLoss;
 use caudal_core::plan::{
     BulkPlan, Directions, Pacing, Plan, Quantity, TcpPlan, TestEnd, Transport,
 };
-use caudal_core::sample::{Counters, DelaySummary, FlowEnd, ReceiverCounters, Sample};
+use caudal_core::sample::{Counters, DelaySummary, FlowEnd};
 use caudal_core::sequence::SequenceCounts;
 use caudal_core::units::BitRate;
 use caudal_engine::peer::{Peer, PeerInfo};
-use caudal_engine::{BulkOutcome, LocalOptions, Outcome, flow_records};
-use caudal_flow::{LocalBinding, RunError, Target, Unsupported, UserInterrupt};
+use caudal_engine::{LocalOptions, Outcome};
+use caudal_flow::{LocalBinding, RunError, Target, UserInterrupt};
 use caudal_host::UsageMeter;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
@@ -32,7 +31,6 @@ use caudal_wire::iperf2::TestMode;
 use caudal_wire::protocol::Protocol;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// The time after the end of a test at which its last payload may arrive.
@@ -104,23 +102,9 @@ fn request_from_plan(
     binding: &LocalBinding,
     options: &LocalOptions,
 ) -> Result<Iperf2Request, RunError> {
-    let Some(bulk) = plan.bulk() else {
-        return Err(unsupported(Unsupported::Workload(plan.workload_name())));
-    };
+    let bulk = plain_bulk(plan, Protocol::Iperf2)?;
     let tcp = plan.tcp();
     let is_set = |setting: fn(&TcpPlan) -> bool| tcp.is_some_and(setting);
-    for (is_set, quantity) in [
-        (
-            plan.udp().is_some_and(|plan| plan.verify),
-            Quantity::Verification,
-        ),
-        (is_set(|tcp| tcp.mptcp), Quantity::Multipath),
-        (is_set(|tcp| tcp.zero_copy), Quantity::ZeroCopy),
-    ] {
-        if is_set {
-            return Err(unsupported_setting(quantity, None));
-        }
-    }
     Ok(Iperf2Request {
         binding: binding.clone(),
         transport: plan.transport(),
@@ -156,7 +140,11 @@ fn flow_bytes(bulk: &BulkPlan) -> Result<Option<u64>, RunError> {
     let parallel = u64::from(bulk.parallel);
     if bytes < u64::MAX - 1 && !bytes.is_multiple_of(parallel) {
         let detail = "they must be a multiple of the number of parallel flows";
-        return Err(unsupported_setting(Quantity::Bytes, Some(detail)));
+        return Err(unsupported_setting(
+            Protocol::Iperf2,
+            Quantity::Bytes,
+            Some(detail),
+        ));
     }
     let bytes = match bytes {
         endless if endless >= u64::MAX - 1 => endless,
@@ -164,23 +152,13 @@ fn flow_bytes(bulk: &BulkPlan) -> Result<Option<u64>, RunError> {
     };
     if bulk.directions != Directions::Up && bytes > MAX_DOWNLOAD {
         let detail = "the maximum from a server is 2 GiB";
-        return Err(unsupported_setting(Quantity::Bytes, Some(detail)));
+        return Err(unsupported_setting(
+            Protocol::Iperf2,
+            Quantity::Bytes,
+            Some(detail),
+        ));
     }
     Ok(Some(bytes))
-}
-
-fn unsupported(what: Unsupported) -> RunError {
-    RunError::Unsupported {
-        protocol: Protocol::Iperf2,
-        what,
-    }
-}
-
-fn unsupported_setting(quantity: Quantity, detail: Option<&str>) -> RunError {
-    unsupported(Unsupported::Setting {
-        quantity,
-        detail: detail.map(str::to_owned),
-    })
 }
 
 impl Peer for Iperf2Peer {
@@ -205,57 +183,38 @@ impl Peer for Iperf2Peer {
             self.info.connect_time = connect_times.max().unwrap_or_default();
         }
         let meter = UsageMeter::start(address);
-        let (sender, answers) = channel();
-        let flows = ClientFlows {
-            request: &request,
-            options,
-            answers: sender,
-        };
-        let mut set = flows.start(&connections)?;
-        drop(flows);
-        let start_ns = set.start_ns();
         let mut record = Iperf2TestRecord::new(plan);
-        events(Event::Started { repeat: None });
-        for sample in set.sample(0) {
-            record.take(Event::Sampled(sample), events);
-        }
         let limits = match plan.bulk() {
             Some(bulk) => self.limits(bulk, &request, options),
             None => FlowLimits::none(),
         };
-        let watch = FlowWatch::new(limits, &set);
-        let (ends, reason) = watch.run(&mut set, &mut |event| record.take(event, events));
-        events(Event::Ending);
-        let unreported = send_reports(&answers, &mut |event| record.take(event, events));
-        let lost = set.lost_peers();
+        let mut take = |event| record.take(event, events);
+        let (set, ended) = carry_out(&request, options, &connections, limits, &mut take)?;
+        let start_ns = set.start_ns();
         drop(set);
-        let ended = record.ended.clone();
-        let losses = ServerLosses {
-            request: &request,
-            reason,
-            lost: &lost,
-            unreported: &unreported,
-            ended: &ended,
-        };
-        let loss = losses.of_a_direction(&ends);
-        if !has_bytes(&ends)
+        let losses = ended.losses(&request);
+        let loss = losses.of_a_direction(&ended.ends);
+        if !has_bytes(ended.ends.iter())
             && let Some(loss) = &loss
         {
             return Err(lost_at_once(loss, monotonic_ns() - start_ns));
         }
         // A loss of them all ends the test, that of some is reported with each.
-        let told = |end: FlowEnd| FlowEnd {
+        let told = |end: &FlowEnd| FlowEnd {
             failure: match &loss {
-                Some(_) => end.failure.clone().filter(|_| !lost.contains(&end.flow)),
+                Some(_) => end
+                    .failure
+                    .clone()
+                    .filter(|_| !ended.lost.contains(&end.flow)),
                 None => losses
-                    .loss(&end)
+                    .loss(end)
                     .map(|loss| loss.to_string().into())
                     .or(end.failure.clone()),
             },
-            ..end
+            ..end.clone()
         };
-        let ends: Vec<FlowEnd> = ends.into_iter().map(told).collect();
-        let cut_short = match reason {
+        let ends: Vec<FlowEnd> = ended.ends.iter().map(told).collect();
+        let cut_short = match ended.reason {
             Some(StopReason::Stopped) => Some(CutShort::Interrupted),
             Some(idle @ StopReason::Idle(_)) => Some(CutShort::Lost(idle.to_string().into())),
             Some(StopReason::TimeOver | StopReason::Limit(_)) | None => {
@@ -264,14 +223,6 @@ impl Peer for Iperf2Peer {
         };
         record.into_outcome(&ends, cut_short, meter.read())
     }
-}
-
-/// `true` when anything was sent or received.
-fn has_bytes(ends: &[FlowEnd]) -> bool {
-    ends.iter().any(|end| match end.counters {
-        Counters::Sender(sent) => sent.bytes > 0,
-        Counters::Receiver(received) => received.bytes > 0,
-    })
 }
 
 /// The error of a test in which nothing was sent or received, `elapsed_ns` after its start.
@@ -292,24 +243,18 @@ fn lost_at_once(loss: &ServerLoss, elapsed_ns: u64) -> RunError {
     }
 }
 
-/// The record of a running test.
-struct Iperf2TestRecord<'a> {
-    plan: &'a Plan,
-    samples: Vec<Sample>,
-    /// The times at which flows ended, ns after the start.
-    ended: Vec<(u32, u64)>,
-    /// The reports of the server.
+/// The record of a running test, with the reports of the server.
+struct Iperf2TestRecord {
+    record: PeerRecord,
     reports: Vec<FlowTotals>,
     /// The flows of which its report was discarded.
     discarded: Vec<(u32, ImplausibleLoss)>,
 }
 
-impl<'a> Iperf2TestRecord<'a> {
-    const fn new(plan: &'a Plan) -> Self {
+impl Iperf2TestRecord {
+    fn new(plan: &Plan) -> Self {
         Self {
-            plan,
-            samples: Vec::new(),
-            ended: Vec::new(),
+            record: PeerRecord::new(plan.clone(), 0),
             reports: Vec::new(),
             discarded: Vec::new(),
         }
@@ -317,37 +262,15 @@ impl<'a> Iperf2TestRecord<'a> {
 
     fn take(&mut self, event: Event, events: &mut dyn FnMut(Event)) {
         match event {
-            Event::Sampled(sample) => {
-                self.push(sample, events);
-                if let Some(received) = receiver_sample(self.plan.transport(), &sample) {
-                    self.push(received, events);
-                }
-            }
-            Event::FlowEnded(ended) => self.ended.push((ended.end.flow, ended.at_ns)),
             Event::Reported(report) => {
                 for totals in report.flows {
-                    // All that is known of a UDP upload is its end: one interval.
-                    let received = receiver_counters(&totals);
-                    self.push(
-                        Sample {
-                            flow: totals.flow,
-                            tick: 1,
-                            at_ns: received.last_ns,
-                            counters: Counters::Receiver(received),
-                        },
-                        events,
-                    );
+                    self.record.push_report(&totals, events);
                     self.reports.push(totals);
                 }
             }
             Event::ReportDiscarded { flow, report } => self.discarded.push((flow, report)),
-            _ => {}
+            event => self.record.take(event, events),
         }
-    }
-
-    fn push(&mut self, sample: Sample, events: &mut dyn FnMut(Event)) {
-        self.samples.push(sample);
-        events(Event::Sampled(sample));
     }
 
     fn into_outcome(
@@ -362,25 +285,13 @@ impl<'a> Iperf2TestRecord<'a> {
         }
         let mut all = ends.to_vec();
         all.extend(ends.iter().filter_map(|end| self.receiver_end(end)));
-        let mut flows = flow_records(&self.plan.flows(), &all);
-        for record in &mut flows {
-            let discarded = self
-                .discarded
-                .iter()
-                .find(|(flow, _)| *flow == record.flow.id);
+        let mut outcome = self.record.into_outcome(&all, client_usage, cut_short);
+        for record in &mut outcome.flows {
+            let mut discarded = self.discarded.iter();
+            let discarded = discarded.find(|(flow, _)| *flow == record.flow.id);
             record.implausible = discarded.map(|(_, report)| *report).or(record.implausible);
         }
-        Ok(Outcome::Bulk(Box::new(BulkOutcome {
-            plan: self.plan.clone(),
-            changed: Vec::new(),
-            flows,
-            samples: self.samples,
-            arrivals: Vec::new(),
-            episodes: Vec::new(),
-            client_usage,
-            server_usage: None,
-            cut_short,
-        })))
+        Ok(Outcome::Bulk(Box::new(outcome)))
     }
 
     /// The receiver's end of an upload of which `sender` is this end.
@@ -395,28 +306,10 @@ impl<'a> Iperf2TestRecord<'a> {
         if let Some(report) = report {
             return Some(reported_end(report));
         }
-        if self.plan.transport() == Transport::Udp {
-            return None;
+        match self.record.plan().transport() {
+            Transport::Tcp => self.record.acknowledged_end(sender.flow, &sent),
+            Transport::Udp => None,
         }
-        let ended = self.ended.iter().find(|(flow, _)| *flow == sender.flow);
-        let received = acknowledged(&sent, ended.map_or(0, |(_, at_ns)| *at_ns))?;
-        Some(FlowEnd::from_counters(
-            sender.flow,
-            Counters::Receiver(received),
-        ))
-    }
-}
-
-fn receiver_counters(report: &FlowTotals) -> ReceiverCounters {
-    let lost = report.lost.unwrap_or(0);
-    ReceiverCounters {
-        bytes: report.bytes,
-        datagrams: report.datagrams.unwrap_or(0).saturating_sub(lost),
-        lost,
-        reordered: report.reordered.unwrap_or(0),
-        jitter_rfc3550_ns: (report.jitter_s.unwrap_or(0.0) * 1e9) as u64,
-        last_ns: (report.elapsed_s * 1e9) as u64,
-        ..ReceiverCounters::default()
     }
 }
 
@@ -442,6 +335,7 @@ mod tests {
     use super::*;
     use caudal_core::plan::{Omit, Rate};
     use caudal_core::units::ByteCount;
+    use caudal_flow::Unsupported;
 
     fn bulk(directions: Directions, bytes: u64) -> BulkPlan {
         BulkPlan {

@@ -29,7 +29,6 @@ mod session_groups;
 mod session_numbers;
 mod session_view;
 mod tcp;
-mod tcp_acceptor;
 mod tcp_session;
 mod transit_histogram;
 mod udp_acceptor;

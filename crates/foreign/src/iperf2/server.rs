@@ -3,14 +3,16 @@
 use super::listeners::{listen_tcp, listen_udp};
 use super::server_options::Iperf2Options;
 use super::server_state::Iperf2State;
-use super::tcp_acceptor::TcpAcceptor;
+use super::tcp_session;
 use super::udp_acceptor::UdpAcceptor;
-use caudal_engine::admission::Admission;
+use crate::stream_acceptor::{StreamAcceptor, StreamServer};
+use caudal_engine::ClientRefusal;
+use caudal_engine::admission::{Admission, Place, Places};
 use caudal_engine::server::SessionEventSender;
-use caudal_flow::RunError;
+use caudal_flow::{RunError, StopSignal};
 use caudal_sys::buffers;
 use std::io;
-use std::net::{TcpListener, UdpSocket};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -114,7 +116,7 @@ impl Iperf2Server {
             acceptors: Vec::new(),
         };
         if let Some(tcp) = listeners.tcp {
-            let acceptor = TcpAcceptor::new(Arc::clone(&server.state), tcp);
+            let acceptor = StreamAcceptor::new(Arc::clone(&server.state), tcp);
             server.spawn("iperf2 tcp", move || acceptor.run())?;
         }
         if let Some(udp) = listeners.udp {
@@ -165,5 +167,35 @@ impl Iperf2Server {
 impl Drop for Iperf2Server {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+impl StreamServer for Iperf2State {
+    const SESSION_NAME: &'static str = "iperf2 session";
+
+    fn stop(&self) -> &StopSignal {
+        &self.stop
+    }
+
+    fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
+    fn pending(&self) -> &Arc<Places> {
+        &self.pending
+    }
+
+    fn is_serial(&self) -> bool {
+        self.options.is_serial
+    }
+
+    fn serve(&self, stream: TcpStream, peer: SocketAddr, pending: Place) {
+        if let Err(refusal) = tcp_session::serve(self, stream, peer, pending) {
+            self.send_refused(peer, refusal);
+        }
+    }
+
+    fn report_refused(&self, peer: SocketAddr, refusal: ClientRefusal) {
+        self.send_refused(peer, refusal);
     }
 }

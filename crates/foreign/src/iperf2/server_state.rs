@@ -7,14 +7,12 @@ use caudal_engine::ClientRefusal;
 use caudal_engine::admission::{Admission, PlaceLimits, Places};
 use caudal_engine::server::{SessionEvent, SessionEventKind, SessionEventSender};
 use caudal_flow::{AddressProof, PlannedEnd, StopSignal};
-use caudal_sys::clock::{monotonic_ns, sleep_until};
+use caudal_sys::clock::monotonic_ns;
 use caudal_sys::interface::local_addresses;
-use caudal_sys::poll::poll_readable;
 use caudal_wire::iperf2::TestAmount;
 use caudal_wire::protocol::Protocol;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,12 +22,6 @@ pub(super) const MAX_BLOCK: u32 = 1 << 20;
 pub(super) const UDP_RATE: u64 = 1 << 20;
 /// The default length of a block, bytes.
 pub(super) const TCP_LENGTH: u32 = 128 << 10;
-/// The stack of a session's thread, bytes.
-pub(super) const SESSION_STACK_BYTES: usize = 256 << 10;
-/// The time the sessions of a server that is stopped may take to end.
-pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(3);
-/// The interval at which acceptors look whether the server is being stopped.
-const ACCEPT_WAIT: Duration = Duration::from_millis(500);
 
 /// The state that all threads of a server of iperf 2 share.
 pub(super) struct Iperf2State {
@@ -140,17 +132,6 @@ impl Iperf2State {
                 PlannedEnd::Unknown
             }
             _ => PlannedEnd::ByItself,
-        }
-    }
-
-    /// Waits until a listening socket is readable, or for a while: `true` when it is.
-    pub(super) fn wait_readable(&self, listener: BorrowedFd<'_>) -> bool {
-        match poll_readable(&[listener, self.stop.fd()], Some(ACCEPT_WAIT)) {
-            Ok(ready) => ready.first() == Some(&true),
-            Err(_) => {
-                sleep_until(monotonic_ns() + 10_000_000);
-                false
-            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Accepting the UDP flows of clients: every new address is a test of its own, on a socket of its own.
 
 use super::cut_off::CutOff;
-use super::server_state::{Iperf2State, SESSION_STACK_BYTES, STOP_TIMEOUT};
+use super::server_state::Iperf2State;
 use super::udp_session::{self, FirstContact};
+use crate::stream_acceptor::{SESSION_STACK_BYTES, STOP_TIMEOUT, wait_readable};
 use caudal_engine::ClientRefusal;
 use caudal_engine::admission::{ClientSlot, Release};
 use caudal_flow::socket::{UDP_BUFFER, canonical, reply_udp_socket};
@@ -78,7 +79,7 @@ impl UdpAcceptor {
         let _ = self.socket.set_nonblocking(true);
         let mut buffer = vec![0; 65_536];
         while !self.state.is_stopping() {
-            if self.state.wait_readable(self.socket.as_fd()) {
+            if wait_readable(self.socket.as_fd(), &self.state.stop) {
                 for _ in 0..MAX_PER_ROUND {
                     let received = receive_with_destination(&self.socket, &mut buffer);
                     let Ok((size, peer, local)) = received else {

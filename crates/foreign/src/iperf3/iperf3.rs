@@ -6,6 +6,7 @@
 use super::client::{Iperf3Client, Iperf3Outcome};
 use super::plan::parameters_from_plan;
 use super::request::Iperf3Request;
+use crate::peer_record::{PeerRecord, acknowledged, has_bytes};
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::host::{Host, Usage};
 use caudal_core::interval::ServerAccount;
@@ -17,7 +18,7 @@ use caudal_core::sample::{
 };
 use caudal_core::sequence::SequenceCounts;
 use caudal_engine::peer::{Peer, PeerInfo};
-use caudal_engine::{BulkOutcome, LocalOptions, Outcome, flow_records};
+use caudal_engine::{BulkOutcome, LocalOptions, Outcome};
 use caudal_flow::{RunError, Target};
 use caudal_host::describe_host;
 use caudal_sys::signal::Interrupt;
@@ -135,176 +136,93 @@ impl Peer for Iperf3Peer {
             self.info.address,
             &[],
         )));
-        let mut record = TestRecord::new(agreed);
-        let outcome = client.run(&mut |event| record.take(event, events));
-        if !record.is_ending {
+        let mut record = PeerRecord::new(agreed, BYTES_BEFORE_PAYLOAD);
+        let (mut last_tick, mut is_ending) = (0, false);
+        let outcome = client.run(&mut |event| {
+            match &event {
+                Event::Sampled(sample) => last_tick = last_tick.max(sample.tick),
+                Event::Ending => is_ending = true,
+                _ => {}
+            }
+            record.take(event, events);
+        });
+        if !is_ending {
             events(Event::Ending);
         }
         let outcome = match outcome {
-            Ok(outcome) => record.into_outcome(&outcome, events),
-            Err(error) => record.into_cut_short(error.into())?,
+            Ok(outcome) => complete(record, last_tick, &outcome, events),
+            Err(error) => cut_short(record, error.into())?,
         };
         Ok(Outcome::Bulk(Box::new(outcome)))
     }
 }
 
-/// The record of a running test.
-struct TestRecord {
-    plan: Plan,
-    samples: Vec<Sample>,
-    /// The final reports of this end's flows.
-    ends: Vec<FlowEnd>,
-    /// The last reading's number.
+/// The measurements of a test that reached its end.
+fn complete(
+    mut record: PeerRecord,
     last_tick: u64,
-    is_ending: bool,
+    outcome: &Iperf3Outcome,
+    events: &mut dyn FnMut(Event),
+) -> BulkOutcome {
+    let flows = record.plan().flows();
+    if record.plan().transport() == Transport::Udp {
+        push_uploads(&mut record, &flows, last_tick, outcome, events);
+    }
+    let mut ends = outcome.ends.clone();
+    ends.extend(flows.iter().filter_map(|flow| {
+        let result = outcome.results.stream(stream_id(flow.id))?;
+        Some(server_end(flow, result, outcome))
+    }));
+    record.into_outcome(&ends, outcome.usage, None)
 }
 
-impl TestRecord {
-    const fn new(plan: Plan) -> Self {
-        Self {
-            plan,
-            samples: Vec::new(),
-            ends: Vec::new(),
-            last_tick: 0,
-            is_ending: false,
-        }
-    }
-
-    fn take(&mut self, event: Event, events: &mut dyn FnMut(Event)) {
-        match event {
-            Event::Sampled(sample) => {
-                self.last_tick = self.last_tick.max(sample.tick);
-                self.push(sample, events);
-                if self.plan.transport() == Transport::Tcp
-                    && let Some(acknowledged) = acknowledged(&sample)
-                {
-                    self.push(acknowledged, events);
-                }
-            }
-            Event::FlowEnded(ended) => self.ends.push(ended.end),
-            Event::Ending => {
-                self.is_ending = true;
-                events(event);
-            }
-            Event::Started { .. } | Event::Opened(_) => events(event),
-            _ => {}
-        }
-    }
-
-    fn push(&mut self, sample: Sample, events: &mut dyn FnMut(Event)) {
-        self.samples.push(sample);
-        events(Event::Sampled(sample));
-    }
-
-    /// The measurements of a test that reached its end.
-    fn into_outcome(
-        mut self,
-        outcome: &Iperf3Outcome,
-        events: &mut dyn FnMut(Event),
-    ) -> BulkOutcome {
-        if self.plan.transport() == Transport::Udp {
-            self.push_uploads(outcome, events);
-        }
-        let flows = self.plan.flows();
-        let mut ends = outcome.ends.clone();
-        ends.extend(flows.iter().filter_map(|flow| {
-            let result = outcome.results.stream(stream_id(flow.id))?;
-            Some(server_end(flow, result, outcome))
-        }));
-        BulkOutcome {
-            flows: flow_records(&flows, &ends),
-            plan: self.plan,
-            changed: Vec::new(),
-            samples: self.samples,
-            arrivals: Vec::new(),
-            episodes: Vec::new(),
-            client_usage: outcome.usage,
-            server_usage: None,
-            cut_short: None,
-        }
-    }
-
-    /// Adds the receiver's counters of UDP uploads: one interval, from the end of the warm-up to the end.
-    fn push_uploads(&mut self, outcome: &Iperf3Outcome, events: &mut dyn FnMut(Event)) {
-        let bulk = self.plan.bulk();
-        let warm_up = bulk.map_or(0, |bulk| bulk.ticks().first_measured());
-        let flows = self.plan.flows();
-        for flow in flows.iter().filter(|flow| flow.direction == Direction::Up) {
-            let Some(result) = outcome.results.stream(stream_id(flow.id)) else {
-                continue;
+/// Adds the receiver's counters of UDP uploads: one interval, from the end of the warm-up to the end.
+fn push_uploads(
+    record: &mut PeerRecord,
+    flows: &[PlannedFlow],
+    last_tick: u64,
+    outcome: &Iperf3Outcome,
+    events: &mut dyn FnMut(Event),
+) {
+    let bulk = record.plan().bulk();
+    let warm_up = bulk.map_or(0, |bulk| bulk.ticks().first_measured());
+    for flow in flows.iter().filter(|flow| flow.direction == Direction::Up) {
+        let Some(result) = outcome.results.stream(stream_id(flow.id)) else {
+            continue;
+        };
+        for tick in 1..=last_tick {
+            let at_ns = record.read_ns(flow.id, tick);
+            let counters = if tick > warm_up && tick == last_tick {
+                receiver_counters(result, at_ns)
+            } else {
+                ReceiverCounters::default()
             };
-            for tick in 0..=self.last_tick {
-                let sent = self
-                    .samples
-                    .iter()
-                    .find(|sample| sample.tick == tick && sample.flow == flow.id);
-                let at_ns = sent.map_or(0, |sample| sample.at_ns);
-                let counters = if tick > warm_up && tick == self.last_tick {
-                    receiver_counters(result, at_ns)
-                } else {
-                    ReceiverCounters::default()
-                };
-                let sample = Sample {
-                    flow: flow.id,
-                    tick,
-                    at_ns,
-                    counters: Counters::Receiver(counters),
-                };
-                self.push(sample, events);
-            }
+            let sample = Sample {
+                flow: flow.id,
+                tick,
+                at_ns,
+                counters: Counters::Receiver(counters),
+            };
+            record.push(sample, events);
         }
-    }
-
-    /// The measurements of a test that did not reach its end: those of this end.
-    ///
-    /// # Errors
-    /// The error that ended it, when nothing was measured.
-    fn into_cut_short(self, error: RunError) -> Result<BulkOutcome, RunError> {
-        let has_progress = self.ends.iter().any(|end| match end.counters {
-            Counters::Sender(counters) => counters.bytes > 0,
-            Counters::Receiver(counters) => counters.bytes > 0,
-        });
-        if !has_progress {
-            return Err(error);
-        }
-        Ok(BulkOutcome {
-            flows: flow_records(&self.plan.flows(), &self.ends),
-            plan: self.plan,
-            changed: Vec::new(),
-            samples: self.samples,
-            arrivals: Vec::new(),
-            episodes: Vec::new(),
-            client_usage: Usage::default(),
-            server_usage: None,
-            cut_short: Some(match error {
-                RunError::Interrupted => CutShort::Interrupted,
-                RunError::Refused { message, .. } => CutShort::ByServer(message),
-                other => CutShort::Lost(other.to_string().into()),
-            }),
-        })
     }
 }
 
-/// The bytes of a TCP upload that the server's kernel has acknowledged, as its receiver's counters.
-fn acknowledged(sample: &Sample) -> Option<Sample> {
-    let Counters::Sender(sender) = sample.counters else {
-        return None;
+/// The measurements of a test that did not reach its end: those of this end.
+///
+/// # Errors
+/// The error that ended it, when nothing was measured.
+fn cut_short(record: PeerRecord, error: RunError) -> Result<BulkOutcome, RunError> {
+    if !has_bytes(record.ended.iter().map(|ended| &ended.end)) {
+        return Err(error);
+    }
+    let cut_short = match error {
+        RunError::Interrupted => CutShort::Interrupted,
+        RunError::Refused { message, .. } => CutShort::ByServer(message),
+        other => CutShort::Lost(other.to_string().into()),
     };
-    let bytes = match sample.tick {
-        0 => 0,
-        _ => sender
-            .tcp?
-            .bytes_acked?
-            .saturating_sub(BYTES_BEFORE_PAYLOAD),
-    };
-    Some(Sample {
-        counters: Counters::Receiver(ReceiverCounters {
-            bytes,
-            last_ns: sample.at_ns,
-            ..ReceiverCounters::default()
-        }),
-        ..*sample
-    })
+    let ends: Vec<FlowEnd> = record.ended.iter().map(|ended| ended.end.clone()).collect();
+    Ok(record.into_outcome(&ends, Usage::default(), Some(cut_short)))
 }
 
 fn receiver_counters(result: &StreamResult, last_ns: u64) -> ReceiverCounters {
@@ -336,9 +254,9 @@ fn server_end(flow: &PlannedFlow, result: &StreamResult, outcome: &Iperf3Outcome
     match outcome.plan.transport() {
         Transport::Tcp => {
             // It does not count what arrived in the warm-up; the acknowledgements of its kernel do.
-            let warm_up = base.and_then(acknowledged).map(|sample| sample.counters);
-            if let Some(Counters::Receiver(warm_up)) = warm_up {
-                counters.bytes += warm_up.bytes;
+            if let Some(Counters::Sender(sent)) = base.map(|base| base.counters) {
+                let warm_up = acknowledged(&sent, BYTES_BEFORE_PAYLOAD, 0);
+                counters.bytes += warm_up.map_or(0, |warm_up| warm_up.bytes);
             }
             FlowEnd::from_counters(flow.id, Counters::Receiver(counters))
         }

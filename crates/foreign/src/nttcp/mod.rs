@@ -22,5 +22,6 @@ mod transfer;
 
 pub use client::{NttcpClient, NttcpOutcome};
 pub use nttcp::NttcpPeer;
+pub use peer_report::request_of_peer;
 pub use server::NttcpServer;
 pub use server_state::NttcpOptions;

@@ -5,17 +5,17 @@
 
 use super::client::{ClientSettings, NttcpClient, NttcpOutcome};
 use super::peer_report::received_datagrams;
-use super::transfer::{TransferSettings, client_flow};
-use crate::acknowledged::{acknowledged, receiver_sample};
+use super::transfer::TransferSettings;
+use crate::peer_record::{PeerRecord, receiver_counters};
+use crate::plain_bulk::{plain_bulk, unsupported, unsupported_setting};
 use caudal_core::event::{Agreement, CutShort, Event, FlowTotals, ReportingEnd};
-use caudal_core::host::Usage;
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::{BulkPlan, Directions, Plan, Quantity, TcpPlan, TestEnd, Transport};
-use caudal_core::sample::{Counters, FlowEnd, ReceiverCounters, Role, Sample, SenderCounters};
+use caudal_core::sample::{Counters, FlowEnd, Role, SenderCounters};
 use caudal_core::sequence::SequenceCounts;
 use caudal_core::units::BitRate;
 use caudal_engine::peer::{Peer, PeerInfo};
-use caudal_engine::{BulkOutcome, LocalOptions, Outcome, flow_records};
+use caudal_engine::{LocalOptions, Outcome};
 use caudal_flow::socket::SocketSettings;
 use caudal_flow::{LocalBinding, RunError, Target, Unsupported};
 use caudal_host::UsageMeter;
@@ -54,50 +54,28 @@ impl NttcpPeer {
     }
 }
 
-fn unsupported(what: Unsupported) -> RunError {
-    RunError::Unsupported {
-        protocol: Protocol::Nttcp,
-        what,
-    }
-}
-
-fn unsupported_setting(quantity: Quantity, detail: Option<&str>) -> RunError {
-    unsupported(Unsupported::Setting {
-        quantity,
-        detail: detail.map(str::to_owned),
-    })
-}
-
 /// The request for a plan.
 ///
 /// # Errors
 /// When nttcp does not support the workload, or a setting of it.
 fn request_from_plan(plan: &Plan, options: &LocalOptions) -> Result<TransferRequest, RunError> {
-    let Some(bulk) = plan.bulk() else {
-        return Err(unsupported(Unsupported::Workload(plan.workload_name())));
-    };
+    let bulk = plain_bulk(plan, Protocol::Nttcp)?;
     let is_set = |setting: fn(&TcpPlan) -> bool| plan.tcp().is_some_and(setting);
-    let verifies = plan.udp().is_some_and(|plan| plan.verify);
-    for (is_set, quantity) in [
-        (verifies, Quantity::Verification),
-        (is_set(|tcp| tcp.mptcp), Quantity::Multipath),
-        (is_set(|tcp| tcp.zero_copy), Quantity::ZeroCopy),
-    ] {
-        if is_set {
-            return Err(unsupported_setting(quantity, None));
-        }
-    }
     if bulk.directions == Directions::Both {
-        return Err(unsupported(Unsupported::Workload(
-            "both directions at once",
-        )));
+        let workload = Unsupported::Workload("both directions at once");
+        return Err(unsupported(Protocol::Nttcp, workload));
     }
     if options.tcp.file.is_some() {
-        return Err(unsupported(Unsupported::Workload("sending a file")));
+        let workload = Unsupported::Workload("sending a file");
+        return Err(unsupported(Protocol::Nttcp, workload));
     }
     if bulk.parallel != 1 {
         let detail = "it must be 1";
-        return Err(unsupported_setting(Quantity::ParallelFlows, Some(detail)));
+        return Err(unsupported_setting(
+            Protocol::Nttcp,
+            Quantity::ParallelFlows,
+            Some(detail),
+        ));
     }
     let bytes = match bulk.end {
         TestEnd::Time(_) => None,
@@ -105,7 +83,7 @@ fn request_from_plan(plan: &Plan, options: &LocalOptions) -> Result<TransferRequ
     };
     let mut request = TransferRequest::with_bytes(bulk.length, bytes).ok_or_else(|| {
         let detail = "they must be a multiple of the length, or below 10^9";
-        unsupported_setting(Quantity::Bytes, Some(detail))
+        unsupported_setting(Protocol::Nttcp, Quantity::Bytes, Some(detail))
     })?;
     request.transmit = bulk.directions == Directions::Up;
     request.udp = plan.transport() == Transport::Udp;
@@ -161,129 +139,70 @@ impl Peer for NttcpPeer {
         let address = self.info.address;
         events(Event::Agreed(Agreement::new(plan, address, &[])));
         let meter = UsageMeter::start(address);
-        let settings = match plan.bulk() {
-            Some(bulk) => settings(plan, bulk, options),
-            None => return Err(unsupported(Unsupported::Workload(plan.workload_name()))),
-        };
-        let mut record = NttcpTestRecord {
-            plan,
-            samples: Vec::new(),
-            ended_ns: 0,
-        };
+        let settings = settings(plan, plain_bulk(plan, Protocol::Nttcp)?, options);
+        let mut record = PeerRecord::new(plan.clone(), 0);
         let outcome = NttcpClient::new(address, self.binding.clone(), self.interrupt).run_with(
             &request,
             &[],
             &settings,
-            &mut |event| record.take(event, events),
+            &mut |event| match &event {
+                Event::Reported(report) if report.end == ReportingEnd::Peer && request.udp => {
+                    for totals in report.flows.iter().filter(is_received) {
+                        record.push_report(totals, events);
+                    }
+                }
+                _ => record.take(event, events),
+            },
         )?;
         self.info.connect_time = outcome.connect_time;
         let is_stopped = outcome.is_stopped || options.quit.load(Relaxed);
-        Ok(record.into_outcome(&request, &outcome, is_stopped, meter.read()))
+        let ends = ends(&request, &outcome, &record);
+        let cut_short = is_stopped.then_some(CutShort::Interrupted);
+        let outcome = record.into_outcome(&ends, meter.read(), cut_short);
+        Ok(Outcome::Bulk(Box::new(outcome)))
     }
 }
 
-/// The record of a running test.
-struct NttcpTestRecord<'a> {
-    plan: &'a Plan,
-    samples: Vec<Sample>,
-    /// The end of this end's flow, ns after its start.
-    ended_ns: u64,
+/// The final reports of both ends.
+fn ends(request: &TransferRequest, outcome: &NttcpOutcome, record: &PeerRecord) -> Vec<FlowEnd> {
+    let mut own = outcome.end.clone();
+    let peer = peer_end(request, &own, outcome.peer.as_ref(), record);
+    if let (Counters::Receiver(received), Some(sent)) = (&mut own.counters, sent_by(&peer))
+        && request.udp
+        && let Some(arrived) = received_datagrams(received.bytes, request.length)
+    {
+        // Its datagrams carry no numbers: those that were lost are known at the end.
+        received.lost = sent.saturating_sub(arrived);
+        own.sequence = Some(SequenceCounts::from_totals(
+            arrived + received.lost,
+            received.lost,
+        ));
+    }
+    [Some(own), peer].into_iter().flatten().collect()
 }
 
-impl NttcpTestRecord<'_> {
-    fn take(&mut self, event: Event, events: &mut dyn FnMut(Event)) {
-        match &event {
-            Event::Sampled(sample) => {
-                let received = receiver_sample(self.plan.transport(), sample);
-                self.samples.push(*sample);
-                events(event);
-                if let Some(received) = received {
-                    self.push(received, events);
-                }
-                return;
-            }
-            Event::FlowEnded(ended) => self.ended_ns = ended.at_ns,
-            Event::Reported(report) => {
-                if report.end != ReportingEnd::Peer {
-                    return;
-                }
-                // All that is known of a UDP upload is its end: one interval.
-                let received = report.flows.iter().filter_map(receiver_counters).next();
-                if let (Some(received), Transport::Udp) = (received, self.plan.transport()) {
-                    let sample = Sample {
-                        flow: 0,
-                        tick: 1,
-                        at_ns: received.last_ns,
-                        counters: Counters::Receiver(received),
-                    };
-                    self.push(sample, events);
-                }
-                return;
-            }
-            // The plan and the payload are announced in the same way for every peer.
-            Event::Opened(_) => return,
-            _ => {}
+/// The other end's final report: its row, or what its kernel has acknowledged.
+fn peer_end(
+    request: &TransferRequest,
+    own: &FlowEnd,
+    totals: Option<&FlowTotals>,
+    record: &PeerRecord,
+) -> Option<FlowEnd> {
+    let counters = match (totals, own.counters) {
+        (Some(totals), Counters::Receiver(_)) => Counters::Sender(sender_counters(totals)),
+        (None, Counters::Receiver(_)) => return None,
+        (Some(totals), Counters::Sender(_)) if is_received(&totals) => {
+            Counters::Receiver(receiver_counters(totals))
         }
-        events(event);
-    }
+        (None, Counters::Sender(sent)) if !request.udp => return record.acknowledged_end(0, &sent),
+        (_, Counters::Sender(_)) => return None,
+    };
+    Some(FlowEnd::from_counters(0, counters))
+}
 
-    fn push(&mut self, sample: Sample, events: &mut dyn FnMut(Event)) {
-        self.samples.push(sample);
-        events(Event::Sampled(sample));
-    }
-
-    fn into_outcome(
-        self,
-        request: &TransferRequest,
-        outcome: &NttcpOutcome,
-        is_stopped: bool,
-        client_usage: Usage,
-    ) -> Outcome {
-        let mut own = outcome.end.clone();
-        let peer = self.peer_end(request, &own, outcome.peer.as_ref());
-        if let (Counters::Receiver(received), Some(sent)) = (&mut own.counters, sent_by(&peer))
-            && request.udp
-            && let Some(arrived) = received_datagrams(received.bytes, request.length)
-        {
-            // Its datagrams carry no numbers: those that were lost are known at the end.
-            received.lost = sent.saturating_sub(arrived);
-            own.sequence = Some(SequenceCounts::from_totals(
-                arrived + received.lost,
-                received.lost,
-            ));
-        }
-        let ends: Vec<FlowEnd> = [Some(own), peer].into_iter().flatten().collect();
-        Outcome::Bulk(Box::new(BulkOutcome {
-            plan: self.plan.clone(),
-            changed: Vec::new(),
-            flows: flow_records(&[client_flow(request)], &ends),
-            samples: self.samples,
-            arrivals: Vec::new(),
-            episodes: Vec::new(),
-            client_usage,
-            server_usage: None,
-            cut_short: is_stopped.then_some(CutShort::Interrupted),
-        }))
-    }
-
-    /// The other end's final report: its row, or what its kernel has acknowledged.
-    fn peer_end(
-        &self,
-        request: &TransferRequest,
-        own: &FlowEnd,
-        totals: Option<&FlowTotals>,
-    ) -> Option<FlowEnd> {
-        let counters = match (totals, own.counters) {
-            (Some(totals), Counters::Receiver(_)) => Counters::Sender(sender_counters(totals)),
-            (None, Counters::Receiver(_)) => return None,
-            (Some(totals), Counters::Sender(_)) => Counters::Receiver(receiver_counters(totals)?),
-            (None, Counters::Sender(_)) if request.udp => return None,
-            (None, Counters::Sender(sent)) => {
-                Counters::Receiver(acknowledged(&sent, self.ended_ns)?)
-            }
-        };
-        Some(FlowEnd::from_counters(0, counters))
-    }
+/// `true` for the totals of a receiver.
+fn is_received(totals: &&FlowTotals) -> bool {
+    totals.role == Role::Receiver
 }
 
 /// The datagrams that a sender's report counts.
@@ -300,18 +219,6 @@ fn sender_counters(totals: &FlowTotals) -> SenderCounters {
         datagrams: totals.datagrams.unwrap_or(0),
         ..SenderCounters::default()
     }
-}
-
-/// The counters of a receiver's report; `None` for a sender's.
-fn receiver_counters(totals: &FlowTotals) -> Option<ReceiverCounters> {
-    let lost = totals.lost.unwrap_or(0);
-    (totals.role == Role::Receiver).then(|| ReceiverCounters {
-        bytes: totals.bytes,
-        datagrams: totals.datagrams.unwrap_or(0).saturating_sub(lost),
-        lost,
-        last_ns: (totals.elapsed_s * 1e9) as u64,
-        ..ReceiverCounters::default()
-    })
 }
 
 #[cfg(test)]

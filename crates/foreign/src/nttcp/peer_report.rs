@@ -7,7 +7,7 @@ use caudal_wire::nttcp::{ReportedRow, ResultRow, TransferRequest};
 
 /// The request of the other end: that of this end with the options that are for the other end alone.
 #[must_use]
-pub(super) fn request_of_peer(request: &TransferRequest, more: &[String]) -> TransferRequest {
+pub fn request_of_peer(request: &TransferRequest, more: &[String]) -> TransferRequest {
     let mut peer = request.clone();
     let mut options = more.iter().map(String::as_str);
     while let Some(option) = options.next() {

@@ -117,10 +117,6 @@ impl Transfer<'_> {
             cpu: self.settings.cpu,
         })?;
         set.start();
-        events(Event::Started { repeat: None });
-        for sample in set.sample(0) {
-            events(Event::Sampled(sample));
-        }
         let mut ended_ns = 0;
         let (mut ends, reason) =
             FlowWatch::new(self.flow_limits(), &set).run(&mut set, &mut |event| {

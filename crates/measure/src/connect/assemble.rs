@@ -1,12 +1,12 @@
 //! The document of a test of the connection rate.
 
 use super::warnings::warnings;
+use crate::bulk_recorder::seconds_to_the_microsecond;
 use caudal_core::connect::{ConnectReport, ConnectTally, find_limit};
 use caudal_core::plan::{Plan, PlanRecord};
 use caudal_core::run::{CpuReport, Environment, Run, RunHeader, RunResult};
 use caudal_core::warning::Warning;
 use caudal_engine::ConnectOutcome;
-use caudal_engine::record::seconds_to_the_microsecond;
 use std::net::SocketAddr;
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 
 use super::campaign::{CampaignRun, CampaignRuns};
 use super::warnings::{RunDoubts, warnings};
+use crate::bulk_recorder::seconds_to_the_microsecond;
 use crate::error::MeasureError;
 use crate::path_mtu::black_hole;
 use caudal_core::host::Usage;
@@ -9,7 +10,6 @@ use caudal_core::plan::{FilePlanRecord, PlanRecord, TransferContent, Transport};
 use caudal_core::run::{CpuReport, Run, RunHeader, RunResult};
 use caudal_core::transfer::{FileReport, FileResult, TransferCell, TransferGoal, TransferRun};
 use caudal_engine::peer::PeerInfo;
-use caudal_engine::record::seconds_to_the_microsecond;
 
 /// What the documents of a command have in common.
 pub(super) struct CommandFacts<'a> {

@@ -5,6 +5,7 @@ use super::flows::{self, FlowsRequest};
 use super::idle_peer::IdlePeer;
 use super::names::names;
 use super::observer::RoundObserver;
+use crate::bulk_recorder::seconds_to_the_microsecond;
 use crate::control::MeasureControl;
 use crate::error::MeasureError;
 use crate::measured::{MeasuredRun, RunEnding};
@@ -17,7 +18,6 @@ use caudal_core::run::{Environment, Run, RunResult};
 use caudal_core::text::ExternalText;
 use caudal_core::warning::{Warning, WarningCode};
 use caudal_engine::RunError;
-use caudal_engine::record::seconds_to_the_microsecond;
 use caudal_probe::prober::{
     PROBE_PORT, PathSettings, ProbeError, ProbedPath, UdpChannel, probe_path,
 };

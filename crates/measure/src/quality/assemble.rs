@@ -3,11 +3,11 @@
 use super::measured::QualityMeasured;
 use super::phase_run::{PhaseRun, whole_plan};
 use super::warnings::warnings;
+use crate::bulk_recorder::seconds_to_the_microsecond;
 use caudal_core::host::Usage;
 use caudal_core::plan::PhaseLoad;
 use caudal_core::quality::{AdviceCode, ClockTrack, QualityReport};
 use caudal_core::run::{CpuReport, FlowReport, Run, RunHeader, RunResult};
-use caudal_engine::record::seconds_to_the_microsecond;
 
 /// The document of a test.
 pub(super) fn assemble(measured: &QualityMeasured<'_>, header: RunHeader) -> Run {

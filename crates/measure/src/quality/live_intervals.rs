@@ -1,12 +1,12 @@
 //! The intervals of a phase as they happen: what the flows carried and what the probes met, joined.
 
+use crate::bulk_recorder::{BulkRecorder, RecordedBulk, SummaryOptions};
 use caudal_core::event::{Event, ProbeReply};
 use caudal_core::interval::{FlowInterval, IntervalRow, ServerAccount};
 use caudal_core::plan::{Direction, Plan, QualityPlan, Transport};
 use caudal_core::quality::QualityInterval;
 use caudal_engine::QualityOutcome;
 use caudal_engine::peer::PeerInfo;
-use caudal_engine::record::{BulkRecorder, RecordedBulk, SummaryOptions};
 use caudal_stats::nearest_rank;
 use std::collections::VecDeque;
 

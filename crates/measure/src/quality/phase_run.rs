@@ -1,6 +1,7 @@
 //! One phase as it is carried out: its events shown, its measurements reduced to what the result needs.
 
 use super::live_intervals::LiveIntervals;
+use crate::bulk_recorder::{RecordedBulk, SummaryOptions};
 use crate::control::Observer;
 use crate::test_peer::TestPeer;
 use caudal_core::echo::{ClockOffset, EchoSeries};
@@ -13,8 +14,7 @@ use caudal_core::quality::{PhaseMeasurements, QualityInterval, SmoothedRtt};
 use caudal_core::run::FlowReport;
 use caudal_core::text::ExternalText;
 use caudal_core::warning::Warning;
-use caudal_engine::record::{RecordedBulk, SummaryOptions};
-use caudal_engine::{EchoOutcome, LocalOptions, QualityOutcome, RunError};
+use caudal_engine::{LocalOptions, QualityOutcome, RttOutcome, RunError};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -172,7 +172,7 @@ fn measurements(
     }
 }
 
-fn series(echo: Option<&EchoOutcome>) -> EchoSeries {
+fn series(echo: Option<&RttOutcome>) -> EchoSeries {
     let first = echo.and_then(|echo| echo.record.series.first());
     first.cloned().unwrap_or_default()
 }

@@ -3,6 +3,7 @@
 use super::conditions::RttConditions;
 use super::warnings::warnings;
 use super::window::{idle_windows, next_step};
+use crate::bulk_recorder::seconds_to_the_microsecond;
 use caudal_core::framing::Framing;
 use caudal_core::link::{link_mtu, link_rate, timestamps};
 use caudal_core::plan::{Direction, EchoSchedule, PlanRecord, PlannedFlow, RttPlanRecord};
@@ -10,8 +11,7 @@ use caudal_core::prediction::PredictionCheck;
 use caudal_core::run::{
     ClockReport, CpuReport, FlowReport, RoundTripSummary, Run, RunHeader, RunResult,
 };
-use caudal_engine::EchoOutcome;
-use caudal_engine::record::seconds_to_the_microsecond;
+use caudal_engine::RttOutcome;
 use caudal_predict::echo::EchoPath;
 use caudal_predict::round_trips::{RoundTripObservation, compare};
 use caudal_stats::wilson;
@@ -43,7 +43,7 @@ pub(super) fn assemble(measured: &RttConditions<'_>, header: RunHeader) -> Run {
     }
 }
 
-fn connections(echo: &EchoOutcome) -> Vec<FlowReport> {
+fn connections(echo: &RttOutcome) -> Vec<FlowReport> {
     echo.connections
         .iter()
         .map(|connection| FlowReport {

@@ -2,13 +2,13 @@
 
 use caudal_core::echo::SizeSummary;
 use caudal_core::units::BitRate;
-use caudal_engine::EchoOutcome;
+use caudal_engine::RttOutcome;
 use caudal_engine::peer::PeerInfo;
 
 /// The measurements of a round-trip test and the conditions they were made under.
 pub(super) struct RttConditions<'a> {
     pub(super) peer: &'a PeerInfo,
-    pub(super) echo: &'a EchoOutcome,
+    pub(super) echo: &'a RttOutcome,
     pub(super) sizes: &'a [SizeSummary],
     /// The time the first message was sent, ns since 1970.
     pub(super) began_ns: Option<u64>,

@@ -11,7 +11,7 @@ use caudal_core::echo::{EchoRecord, EchoSummaryOptions};
 use caudal_core::event::Event;
 use caudal_core::plan::{EchoPlan, Plan, PlanRecord, Transport};
 use caudal_core::units::BitRate;
-use caudal_engine::{EchoOutcome, LocalOptions, RunError};
+use caudal_engine::{LocalOptions, RttOutcome, RunError};
 
 /// A round-trip test that is asked for.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ impl RttRequest {
         peer: &mut TestPeer,
         plan: &Plan,
         observer: &mut dyn Observer,
-    ) -> Result<(EchoOutcome, Option<u64>), RunError> {
+    ) -> Result<(RttOutcome, Option<u64>), RunError> {
         let mut began_ns = None;
         let outcome = peer.peer_mut().run(plan, &self.local, &mut |event| {
             if matches!(event, Event::Started { .. }) {
@@ -114,7 +114,7 @@ impl RttRequest {
             observer.abandoned();
         }
         let outcome = outcome?
-            .into_echo()
+            .into_rtt()
             .ok_or_else(|| RunError::Protocol("no round-trip test".into()))?;
         Ok((outcome, began_ns))
     }

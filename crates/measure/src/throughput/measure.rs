@@ -3,12 +3,12 @@
 use super::recorder::{RunSettings, record};
 use super::request::{BulkRequest, Repetitions};
 use super::run_set::{RunSet, goodputs};
+use crate::bulk_recorder::SummaryOptions;
 use crate::control::MeasureControl;
 use crate::error::MeasureError;
 use crate::measured::MeasuredRun;
 use crate::test_peer::TestPeer;
 use caudal_core::plan::{Plan, PlanRecord};
-use caudal_engine::record::SummaryOptions;
 use caudal_engine::{LocalOptions, RunError};
 use caudal_stats::StopDecision;
 use std::sync::atomic::Ordering::Relaxed;

@@ -2,6 +2,7 @@
 
 use super::recorder::{RecordedRun, RunSettings, record};
 use super::request::UdpRequest;
+use crate::bulk_recorder::SummaryOptions;
 use crate::control::{MeasureControl, SilentObserver};
 use crate::error::MeasureError;
 use crate::measured::{MeasuredRun, RunEnding};
@@ -14,7 +15,6 @@ use caudal_core::search::{Search, TrialObservation, undelivered_fraction};
 use caudal_core::units::BitRate;
 use caudal_core::warning::{Warning, WarningCode};
 use caudal_engine::LocalOptions;
-use caudal_engine::record::SummaryOptions;
 use std::time::Duration;
 
 /// Readings of each end in a trial: enough to see in its second half whether what arrives keeps up.

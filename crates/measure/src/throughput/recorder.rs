@@ -1,12 +1,12 @@
 //! One run as it happens: its events passed on to the views, its readings paired into intervals, its summary.
 
+use crate::bulk_recorder::{BulkRecorder, RecordedBulk, SummaryOptions};
 use crate::control::Observer;
 use crate::test_peer::TestPeer;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::interval::IntervalRow;
 use caudal_core::plan::Plan;
 use caudal_core::prediction::PredictionCheck;
-use caudal_engine::record::{BulkRecorder, RecordedBulk, SummaryOptions};
 use caudal_engine::{BulkOutcome, LocalOptions, RunError};
 use caudal_predict::throughput;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,7 +1,7 @@
 //! The measurements of a phase of a test of latency under load.
 
 use crate::workload::bulk::BulkOutcome;
-use crate::workload::echo::EchoOutcome;
+use crate::workload::rtt::RttOutcome;
 use caudal_core::episode::Episode;
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
@@ -22,9 +22,9 @@ pub struct QualityOutcome {
     /// The load; `None` in the idle phase, and when it carried nothing.
     pub load: Option<BulkOutcome>,
     /// The UDP echo; `None` when no reply came.
-    pub udp: Option<EchoOutcome>,
+    pub udp: Option<RttOutcome>,
     /// The TCP echo on a connection of its own; `None` when no reply came.
-    pub tcp: Option<EchoOutcome>,
+    pub tcp: Option<RttOutcome>,
     /// The requests on new connections.
     pub connects: Vec<ConnectProbe>,
     /// The backlog of this machine's interface towards the server.

@@ -1,6 +1,6 @@
 //! The flows of a phase by the part of the test that they belong to.
 
-use crate::workload::echo::EchoWorkload;
+use crate::workload::rtt::RttWorkload;
 use crate::workload::tcp::TcpWorkload;
 use crate::workload::workload::OpenFlow;
 use caudal_core::plan::{PlannedFlow, QualityPlan, Transport};
@@ -34,15 +34,15 @@ impl QualityFlow {
 pub(super) struct PartWorkloads {
     /// The load; `None` in the idle phase.
     pub(super) load: Option<TcpWorkload>,
-    pub(super) udp: EchoWorkload,
-    pub(super) tcp: EchoWorkload,
+    pub(super) udp: RttWorkload,
+    pub(super) tcp: RttWorkload,
 }
 
 impl PartWorkloads {
     /// The workloads of a phase with this plan.
     pub(super) fn new(plan: &QualityPlan) -> Self {
         let load = plan.load_plan();
-        let echo = |transport| EchoWorkload::beside_load(plan.echo_plan(transport));
+        let echo = |transport| RttWorkload::beside_load(plan.echo_plan(transport));
         Self {
             load: load.map(|load| TcpWorkload::staggered(load, plan.stagger)),
             udp: echo(Transport::Udp),

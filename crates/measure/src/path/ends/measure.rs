@@ -163,7 +163,7 @@ impl Measuring<'_> {
             ..LocalOptions::default()
         };
         let outcome = self.run.carry_out(&Plan::Echo(plan), &options)?;
-        let Some(echo) = outcome.into_echo() else {
+        let Some(echo) = outcome.into_rtt() else {
             return Ok(());
         };
         let summaries = echo.record.summarise(EchoSummaryOptions {

@@ -2,6 +2,7 @@
 
 use super::ends_run::EndsRun;
 use super::request::WindowTestRequest;
+use crate::bulk_recorder::{SummaryOptions, bulk_run};
 use caudal_core::framing::Framing;
 use caudal_core::link::timestamps;
 use caudal_core::path::{
@@ -12,7 +13,6 @@ use caudal_core::plan::{BulkPlan, Direction, Directions, Omit, Plan, Rate, TcpPl
 use caudal_core::run::Run;
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_core::window::{bandwidth_delay_product, window_rate};
-use caudal_engine::record::{SummaryOptions, bulk_run};
 use caudal_engine::{LocalOptions, RunError};
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use caudal_core::units::BitRate;
 use caudal_engine::peer::{NativePeer, Peer};
 use caudal_engine::server::SessionEventSender;
 use caudal_engine::{
-    EchoLocalOptions, EchoOutcome, LocalBinding, LocalOptions, RunError, Server, ServerOptions,
+    EchoLocalOptions, LocalBinding, LocalOptions, RttOutcome, RunError, Server, ServerOptions,
     SessionLimits, Target,
 };
 use caudal_wire::datagram::OpeningDatagram;
@@ -52,7 +52,7 @@ fn echo(
     peer: &mut NativePeer,
     plan: &EchoPlan,
     events: &mut dyn FnMut(Event),
-) -> Result<EchoOutcome, RunError> {
+) -> Result<RttOutcome, RunError> {
     echo_with(peer, plan, EchoLocalOptions::default(), events)
 }
 
@@ -61,13 +61,13 @@ fn echo_with(
     plan: &EchoPlan,
     options: EchoLocalOptions,
     events: &mut dyn FnMut(Event),
-) -> Result<EchoOutcome, RunError> {
+) -> Result<RttOutcome, RunError> {
     let options = LocalOptions {
         echo: options,
         ..LocalOptions::default()
     };
     let outcome = peer.run(&Plan::Echo(plan.clone()), &options, events)?;
-    Ok(outcome.into_echo().unwrap())
+    Ok(outcome.into_rtt().unwrap())
 }
 
 fn plan(transport: Transport, clients: u32, sizes: &[u32], count: u64) -> EchoPlan {
@@ -92,7 +92,7 @@ fn every(micros: u64, poisson: bool) -> EchoSchedule {
     }
 }
 
-fn run(plan: &EchoPlan) -> EchoOutcome {
+fn run(plan: &EchoPlan) -> RttOutcome {
     let server = server(ServerOptions::default());
     echo(&mut connect(server.local()), plan, &mut |_| {}).unwrap()
 }

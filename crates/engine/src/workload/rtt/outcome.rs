@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// One connection after a round-trip test.
 #[derive(Debug, Clone)]
-pub struct EchoConnection {
+pub struct RttConnection {
     /// Its number, from 0.
     pub client: u32,
     /// The time the TCP handshake took; `None` over UDP.
@@ -26,13 +26,13 @@ pub struct EchoConnection {
 
 /// The measurements of a round-trip test.
 #[derive(Debug, Clone)]
-pub struct EchoOutcome {
+pub struct RttOutcome {
     /// The plan both ends held.
     pub plan: EchoPlan,
     /// The changes the server made to it.
     pub changed: Vec<ExternalText>,
     /// Every connection.
-    pub connections: Vec<EchoConnection>,
+    pub connections: Vec<RttConnection>,
     /// The round-trip times.
     pub record: EchoRecord,
     /// The reason why the kernel took no timestamps, where it did not.

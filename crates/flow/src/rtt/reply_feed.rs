@@ -13,7 +13,8 @@ const MAX_WAITING: usize = 1 << 17;
 const MIN_WAITING: usize = 1 << 10;
 
 /// The replies of one connection, written by the one thread that receives them.
-pub(super) struct ReplyFeed {
+#[derive(Debug)]
+pub struct ReplyFeed {
     times_ns: Box<[AtomicU64]>,
     /// The number of replies so far.
     replies: AtomicU64,
@@ -23,7 +24,8 @@ pub(super) struct ReplyFeed {
 
 impl ReplyFeed {
     /// The feed of one of `clients` connections.
-    pub(super) fn new(clients: u32) -> Self {
+    #[must_use]
+    pub fn new(clients: u32) -> Self {
         let share = MAX_WAITING / clients.max(1) as usize;
         let capacity = share.max(MIN_WAITING).next_power_of_two();
         Self {
@@ -35,7 +37,7 @@ impl ReplyFeed {
 
     /// Adds a reply.
     #[inline]
-    pub(super) fn reply(&self, rtt_ns: u64) {
+    pub fn reply(&self, rtt_ns: u64) {
         let nth = self.replies.load(Relaxed);
         self.times_ns[self.place(nth)].store(rtt_ns, Relaxed);
         self.replies.store(nth + 1, Release);
@@ -43,7 +45,7 @@ impl ReplyFeed {
 
     /// Adds a message that was given up.
     #[inline]
-    pub(super) fn lost(&self) {
+    pub fn lost(&self) {
         self.lost.store(self.lost.load(Relaxed) + 1, Relaxed);
     }
 
@@ -53,14 +55,17 @@ impl ReplyFeed {
 }
 
 /// The end of what was read of one feed.
-pub(super) struct FeedReader {
+#[derive(Debug)]
+pub struct FeedReader {
     feed: Arc<ReplyFeed>,
     replies: u64,
     lost: u64,
 }
 
 impl FeedReader {
-    pub(super) const fn new(feed: Arc<ReplyFeed>) -> Self {
+    /// A reader of a feed from which nothing was read.
+    #[must_use]
+    pub const fn new(feed: Arc<ReplyFeed>) -> Self {
         Self {
             feed,
             replies: 0,
@@ -69,7 +74,7 @@ impl FeedReader {
     }
 
     /// Appends the round-trip times since the last reading, ns; returns the number of messages given up since then.
-    pub(super) fn read(&mut self, times_ns: &mut Vec<u64>) -> u64 {
+    pub fn read(&mut self, times_ns: &mut Vec<u64>) -> u64 {
         let written = self.feed.replies.load(Acquire);
         let oldest = written.saturating_sub(self.feed.times_ns.len() as u64);
         let unread = self.replies.max(oldest)..written;

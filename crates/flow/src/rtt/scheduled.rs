@@ -6,13 +6,13 @@
 use super::kernel_account::{KernelAccounts, Messages, RoundTripTimes};
 use super::probe::{Probe, altered, announce, is_unanswered, longest_ns, not_sent, send_udp};
 use super::reply_feed::ReplyFeed;
+use crate::FlowSignals;
+use crate::socket::{DataSocket, is_retryable, is_too_large};
 use caudal_core::echo::{
     Departure, DepartureProcess, EchoSeries, OneWayTransit, Reply, SlowRoundTrip,
     SlowestRoundTrips, departure_times,
 };
 use caudal_core::event::{Event, ProbeReply};
-use caudal_flow::FlowSignals;
-use caudal_flow::socket::{DataSocket, is_retryable, is_too_large};
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
 use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
 use caudal_wire::echo::{Announcement, Stamps, number_up_to, write_number};

@@ -4,11 +4,11 @@ use super::probe::Probe;
 use super::reply_feed::ReplyFeed;
 use super::scheduled::{ScheduleSettings, on_schedule};
 use super::stop_and_wait;
+use crate::FlowSignals;
+use crate::socket::DataSocket;
 use caudal_core::echo::EchoSeries;
 use caudal_core::event::{Event, SizeProgress};
 use caudal_core::plan::{EchoPlan, EchoSchedule};
-use caudal_flow::FlowSignals;
-use caudal_flow::socket::DataSocket;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::Sender;
 
 /// One connection and the series it has measured.
-pub(super) struct Prober {
+pub struct Prober {
     probe: Probe,
     /// The measurements, one for each size, all allocated before the start.
     series: Vec<EchoSeries>,
@@ -24,7 +24,9 @@ pub(super) struct Prober {
 }
 
 impl Prober {
-    pub(super) fn new(
+    /// A connection that measures by `plan` over `socket`; `tag` fills its messages, and `seed` makes its schedule.
+    #[must_use]
+    pub fn new(
         client: u32,
         plan: Arc<EchoPlan>,
         socket: Arc<DataSocket>,
@@ -49,22 +51,22 @@ impl Prober {
     }
 
     /// Makes each reply on a schedule an event.
-    pub(super) fn report_replies(&mut self, events: Sender<Event>) {
+    pub fn report_replies(&mut self, events: Sender<Event>) {
         self.probe.events = Some(events);
     }
 
     /// Ends the counted messages when `time_over` is set.
-    pub(super) fn end_with(&mut self, time_over: Arc<AtomicBool>) {
+    pub fn end_with(&mut self, time_over: Arc<AtomicBool>) {
         self.probe.time_over = time_over;
     }
 
     /// Stores the time of each reply here, ns of the monotonic clock.
-    pub(super) fn report_arrivals(&mut self, heard_ns: Arc<AtomicU64>) {
+    pub fn report_arrivals(&mut self, heard_ns: Arc<AtomicU64>) {
         self.probe.heard_ns = heard_ns;
     }
 
     /// Passes each reply to a live view.
-    pub(super) fn feed(&mut self, feed: Arc<ReplyFeed>) {
+    pub fn feed(&mut self, feed: Arc<ReplyFeed>) {
         self.probe.feed = Some(feed);
     }
 

@@ -3,11 +3,13 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// A barrier whose members may leave.
-pub(super) struct SizeBarrier {
+#[derive(Debug)]
+pub struct SizeBarrier {
     state: Mutex<BarrierState>,
     released: Condvar,
 }
 
+#[derive(Debug)]
 struct BarrierState {
     members: u32,
     arrived: u32,
@@ -15,7 +17,9 @@ struct BarrierState {
 }
 
 impl SizeBarrier {
-    pub(super) fn new(members: u32) -> Self {
+    /// A barrier with so many members.
+    #[must_use]
+    pub fn new(members: u32) -> Self {
         Self {
             state: Mutex::new(BarrierState {
                 members,
@@ -41,7 +45,7 @@ impl SizeBarrier {
     }
 
     /// Leaves: the others wait for one member less.
-    pub(super) fn leave(&self) {
+    pub fn leave(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.members = state.members.saturating_sub(1);
         self.release_if_complete(&mut state);
@@ -55,7 +59,8 @@ impl SizeBarrier {
         }
     }
 
-    pub(super) fn members(&self) -> u32 {
+    /// The members that have not left.
+    pub fn members(&self) -> u32 {
         self.state
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

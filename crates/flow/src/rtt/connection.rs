@@ -2,12 +2,12 @@
 
 use super::barrier::SizeBarrier;
 use super::prober::Prober;
+use crate::socket::{DataSocket, granted_tcp, granted_udp};
+use crate::{FlowSignals, RunError, Waker};
 use caudal_core::echo::EchoSeries;
 use caudal_core::event::Event;
 use caudal_core::sample::Granted;
 use caudal_core::text::ExternalText;
-use caudal_flow::socket::{DataSocket, granted_tcp, granted_udp};
-use caudal_flow::{FlowSignals, RunError, Waker};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +18,7 @@ use std::time::Duration;
 const STACK_BYTES: usize = 256 << 10;
 
 /// The thread of one connection.
-pub(super) struct ConnectionThread {
+pub struct ConnectionThread {
     socket: Arc<DataSocket>,
     signals: Arc<FlowSignals>,
     connect_time: Option<Duration>,
@@ -27,11 +27,15 @@ pub(super) struct ConnectionThread {
 
 /// The measurements of one connection.
 #[derive(Default)]
-pub(super) struct ConnectionResult {
-    pub(super) series: Vec<EchoSeries>,
-    pub(super) granted: Granted,
-    pub(super) connect_time: Option<Duration>,
-    pub(super) failure: Option<ExternalText>,
+pub struct ConnectionResult {
+    /// The measurements, one for each size that was begun.
+    pub series: Vec<EchoSeries>,
+    /// What the kernel granted of the settings of its socket.
+    pub granted: Granted,
+    /// The time it took to connect; `None` over UDP.
+    pub connect_time: Option<Duration>,
+    /// The reason why it ended before its time.
+    pub failure: Option<ExternalText>,
 }
 
 /// A connection's membership in the barrier, given up when its thread ends, however that happens.
@@ -48,17 +52,21 @@ impl Drop for Membership {
 }
 
 /// The progress that the threads of all connections share.
-pub(super) struct SharedProgress {
-    pub(super) barrier: Arc<SizeBarrier>,
+pub struct SharedProgress {
+    /// The barrier before each size.
+    pub barrier: Arc<SizeBarrier>,
     /// The start of the test, ns of the monotonic clock.
-    pub(super) start_ns: Arc<AtomicU64>,
+    pub start_ns: Arc<AtomicU64>,
     /// Takes the event of each size that is complete.
-    pub(super) events: Sender<Event>,
+    pub events: Sender<Event>,
 }
 
 impl ConnectionThread {
     /// Starts the thread of a connection, which waits at the barrier.
-    pub(super) fn spawn(
+    ///
+    /// # Errors
+    /// When the kernel starts no thread.
+    pub fn spawn(
         mut prober: Prober,
         connect_time: Option<Duration>,
         cpu: Option<usize>,
@@ -104,13 +112,13 @@ impl ConnectionThread {
     }
 
     /// Ends the connection.
-    pub(super) fn stop(&self) {
+    pub fn stop(&self) {
         self.signals.stop();
         self.socket.shut_down();
     }
 
     /// Waits for the thread, which must have been stopped or be over.
-    pub(super) fn join(mut self) -> ConnectionResult {
+    pub fn join(mut self) -> ConnectionResult {
         let result = ConnectionResult {
             granted: match &*self.socket {
                 DataSocket::Tcp(stream) => granted_tcp(stream, false),

@@ -1,8 +1,8 @@
 //! The round trips of a test that is under way, interval by interval.
 
-use super::reply_feed::{FeedReader, ReplyFeed};
 use caudal_core::echo::{IntervalBounds, RoundTripInterval};
 use caudal_core::event::Event;
+use caudal_flow::rtt::{FeedReader, ReplyFeed};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The round-trip test as a workload.
 
-use super::client::EchoClientHalf;
-use super::server::EchoServerHalf;
+use super::client::RttClientHalf;
+use super::server::RttServerHalf;
 use crate::options::LocalOptions;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{ClientHalf, ClientLink, OpenFlow, ServerHalf, Workload};
@@ -13,12 +13,12 @@ use caudal_wire::echo::STAMPED_BYTES;
 use caudal_wire::preamble::TestToken;
 
 /// A round-trip test.
-pub(crate) struct EchoWorkload {
+pub(crate) struct RttWorkload {
     plan: EchoPlan,
     end: PlannedEnd,
 }
 
-impl EchoWorkload {
+impl RttWorkload {
     pub(crate) const fn new(plan: EchoPlan) -> Self {
         Self {
             plan,
@@ -35,7 +35,7 @@ impl EchoWorkload {
     }
 }
 
-impl Workload for EchoWorkload {
+impl Workload for RttWorkload {
     fn plan(&self) -> Plan {
         Plan::Echo(self.plan.clone())
     }
@@ -75,7 +75,7 @@ impl Workload for EchoWorkload {
         link: &ClientLink<'_>,
         options: &LocalOptions,
     ) -> Result<Box<dyn ClientHalf>, RunError> {
-        let half = EchoClientHalf::spawn(&self.plan, flows, tag(link.token), options)?;
+        let half = RttClientHalf::spawn(&self.plan, flows, tag(link.token), options)?;
         Ok(Box::new(half))
     }
 
@@ -85,7 +85,7 @@ impl Workload for EchoWorkload {
         _token: TestToken,
         limits: &ServerLimits,
     ) -> Result<Box<dyn ServerHalf>, RunError> {
-        let half = EchoServerHalf::spawn(&self.plan, flows, &limits.session, self.end)?;
+        let half = RttServerHalf::spawn(&self.plan, flows, &limits.session, self.end)?;
         Ok(Box::new(half))
     }
 }

@@ -1,6 +1,6 @@
 //! The room in which a server holds a message until it is whole.
 
-use caudal_flow::{FlowSignals, MemoryReservation, TestLimit};
+use crate::{FlowSignals, MemoryReservation, TestLimit};
 use caudal_sys::clock::monotonic_ns;
 use std::io::{self, Read};
 
@@ -10,7 +10,7 @@ const FIRST_BYTES: usize = 16 << 10;
 /// The room in which a server holds a message until it is whole. It grows with what arrives of a message, not with what is
 /// announced, and is reserved as memory of the clients.
 #[derive(Debug)]
-pub(super) struct MessageBuffer {
+pub struct MessageBuffer {
     bytes: Vec<u8>,
     memory: MemoryReservation,
 }
@@ -20,7 +20,7 @@ impl MessageBuffer {
     ///
     /// # Errors
     /// When the memory for clients is used up.
-    pub(super) fn new(limit: &TestLimit) -> io::Result<Self> {
+    pub fn new(limit: &TestLimit) -> io::Result<Self> {
         Ok(Self {
             bytes: Vec::new(),
             memory: limit.server().memory.reserve(0)?,
@@ -31,7 +31,7 @@ impl MessageBuffer {
     ///
     /// # Errors
     /// Those of the kernel, and when a limit of the server is exceeded.
-    pub(super) fn read(
+    pub fn read(
         &mut self,
         mut stream: impl Read,
         size: usize,
@@ -73,8 +73,8 @@ impl MessageBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{MemoryBudget, PlannedEnd, SessionLimits};
     use caudal_core::units::ByteCount;
-    use caudal_flow::{MemoryBudget, PlannedEnd, SessionLimits};
 
     fn limit_of(memory: u64) -> TestLimit {
         let limits = SessionLimits {

@@ -2,11 +2,11 @@
 
 use super::kernel_account::KernelAccounts;
 use super::reply_feed::ReplyFeed;
+use crate::FlowSignals;
+use crate::socket::{DataSocket, is_too_large};
 use caudal_core::echo::Reply;
 use caudal_core::event::Event;
 use caudal_core::plan::EchoPlan;
-use caudal_flow::FlowSignals;
-use caudal_flow::socket::{DataSocket, is_too_large};
 use caudal_wire::datagram::fill_payload;
 use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement};
 use std::io::{self, ErrorKind, Read, Write};
@@ -124,7 +124,10 @@ pub(super) fn altered() -> io::Error {
 }
 
 /// Sends a message; a report of a router about an earlier one, which a call returns in place of sending, does not stop it.
-pub(super) fn send_udp(socket: &UdpSocket, message: &[u8]) -> io::Result<usize> {
+///
+/// # Errors
+/// Those of the kernel.
+pub fn send_udp(socket: &UdpSocket, message: &[u8]) -> io::Result<usize> {
     match socket.send(message) {
         Err(cause) if is_too_large(&cause) => socket.send(message),
         outcome => outcome,

@@ -1,10 +1,7 @@
 //! The client's half of a round-trip test: every connection a thread, all at the same size at the same time.
 
-use super::barrier::SizeBarrier;
-use super::connection::{ConnectionResult, ConnectionThread, SharedProgress};
 use super::live_rows::LiveRows;
-use super::outcome::{EchoConnection, EchoOutcome};
-use super::prober::Prober;
+use super::outcome::{RttConnection, RttOutcome};
 use crate::options::LocalOptions;
 use crate::workload::elapsed::time_since;
 use crate::workload::outcome::Outcome;
@@ -14,6 +11,7 @@ use caudal_core::episode::{Episode, EpisodeKind};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::EchoPlan;
 use caudal_core::text::ExternalText;
+use caudal_flow::rtt::{ConnectionResult, ConnectionThread, Prober, SharedProgress, SizeBarrier};
 use caudal_flow::socket::DataSocket;
 use caudal_flow::{RunError, Wakeup};
 use caudal_sys::clock::monotonic_ns;
@@ -38,7 +36,7 @@ const MIN_UNANSWERED: usize = 3;
 const MAX_CHANCE: f64 = 1e-3;
 
 /// The client's half of a round-trip test.
-pub(super) struct EchoClientHalf {
+pub(super) struct RttClientHalf {
     plan: EchoPlan,
     connections: Vec<ConnectionThread>,
     shared: SharedProgress,
@@ -63,7 +61,7 @@ pub(super) struct EchoClientHalf {
     live_due_ns: Option<u64>,
 }
 
-impl EchoClientHalf {
+impl RttClientHalf {
     /// Starts a thread on each connection; all wait for the start.
     pub(super) fn spawn(
         plan: &EchoPlan,
@@ -222,7 +220,7 @@ impl EchoClientHalf {
     }
 }
 
-impl ClientHalf for EchoClientHalf {
+impl ClientHalf for RttClientHalf {
     fn wakeup_fds(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.progress.fd()]
     }
@@ -331,7 +329,7 @@ impl ClientHalf for EchoClientHalf {
         let timestamps_missing = self.timestamps_missing.take();
         let reported = ended.report.map(FinalReport::into_flows);
         let reported = reported.unwrap_or_default().flows;
-        Ok(Outcome::Echo(Box::new(EchoOutcome {
+        Ok(Outcome::Rtt(Box::new(RttOutcome {
             connections: (0..).zip(results).map(connection(&reported)).collect(),
             record: EchoRecord {
                 series,
@@ -353,7 +351,7 @@ impl ClientHalf for EchoClientHalf {
     }
 }
 
-impl Drop for EchoClientHalf {
+impl Drop for RttClientHalf {
     fn drop(&mut self) {
         self.stop_connections();
         for connection in self.connections.drain(..) {
@@ -365,8 +363,8 @@ impl Drop for EchoClientHalf {
 /// Makes a connection of its measurements and of what the server reported.
 fn connection(
     reported: &[caudal_core::sample::FlowEnd],
-) -> impl FnMut((u32, ConnectionResult)) -> EchoConnection + '_ {
-    move |(client, result)| EchoConnection {
+) -> impl FnMut((u32, ConnectionResult)) -> RttConnection + '_ {
+    move |(client, result)| RttConnection {
         client,
         connect_time: result.connect_time,
         granted: result.granted,

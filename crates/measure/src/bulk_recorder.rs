@@ -1,20 +1,18 @@
 //! The run of a bulk transfer, made from what both ends measured.
 
-use crate::peer::{Peer, PeerInfo};
-use crate::workload::BulkOutcome;
 use caudal_core::episode::{Episode, bulk_episodes};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::interval::{IntervalRow, ServerAccount};
-use caudal_core::plan::{BulkPlan, Plan, PlanRecord, Transport};
-use caudal_core::run::{
-    CpuReport, Environment, FlowReport, Run, RunHeader, RunResult, ThroughputSummary,
-};
+use caudal_core::plan::{BulkPlan, Plan, PlanRecord};
+use caudal_core::run::{CpuReport, FlowReport, Run, RunHeader, RunResult, ThroughputSummary};
 use caudal_core::sample::FlowRecord;
 use caudal_core::summary::{BulkSummary, Context, summarise};
 use caudal_core::text::ExternalText;
 use caudal_core::timeline::Timeline;
 use caudal_core::units::BitRate;
 use caudal_core::warning::{Warning, WarningCode};
+use caudal_engine::BulkOutcome;
+use caudal_engine::peer::{Peer, PeerInfo};
 use caudal_sys::clock::realtime_ns;
 
 /// The settings a summary is made with.
@@ -28,7 +26,7 @@ pub struct SummaryOptions {
 
 /// A bulk transfer as it happens: its readings, paired into intervals.
 #[derive(Debug)]
-pub struct BulkRecorder {
+pub(crate) struct BulkRecorder {
     account: ServerAccount,
     timeline: Option<Timeline>,
     began_ns: Option<u64>,
@@ -38,8 +36,7 @@ pub struct BulkRecorder {
 
 impl BulkRecorder {
     /// A recorder of a transfer with this plan, unless an event has another.
-    #[must_use]
-    pub fn new(plan: &Plan, account: ServerAccount) -> Self {
+    pub(crate) fn new(plan: &Plan, account: ServerAccount) -> Self {
         Self {
             account,
             timeline: new_timeline(plan, account),
@@ -49,20 +46,18 @@ impl BulkRecorder {
     }
 
     /// The same, which leaves what a kernel knows of its connection out where that is not of the path.
-    #[must_use]
-    pub const fn behind_proxy(mut self, is_behind_proxy: bool) -> Self {
+    pub(crate) const fn behind_proxy(mut self, is_behind_proxy: bool) -> Self {
         self.is_behind_proxy = is_behind_proxy;
         self
     }
 
     /// A recorder of a transfer with this peer: where TCP is ended in the middle, what a kernel knows of its connection is left out.
-    #[must_use]
-    pub fn with_peer(plan: &Plan, info: &PeerInfo) -> Self {
+    pub(crate) fn with_peer(plan: &Plan, info: &PeerInfo) -> Self {
         Self::new(plan, info.server_account).behind_proxy(info.tcp_proxy.is_some())
     }
 
     /// Takes an event: the intervals that are complete with it.
-    pub fn event(&mut self, event: &Event) -> Vec<IntervalRow> {
+    pub(crate) fn event(&mut self, event: &Event) -> Vec<IntervalRow> {
         match event {
             // The server may allow less than was asked for.
             Event::Agreed(agreement) => {
@@ -92,8 +87,7 @@ impl BulkRecorder {
     }
 
     /// The recorded transfer, and the intervals that were complete only at its end; `None` for any other workload.
-    #[must_use]
-    pub fn finish(
+    pub(crate) fn finish(
         self,
         mut outcome: BulkOutcome,
         info: &PeerInfo,
@@ -108,39 +102,23 @@ impl BulkRecorder {
         }
         let rows = timeline.remaining_rows();
         let cut_short = outcome.cut_short.as_ref().map(ToString::to_string);
-        let mut summary = summarise(&Context {
-            plan: &outcome.plan,
-            bulk: outcome.plan.bulk()?,
-            records: &outcome.flows,
-            timeline: &timeline,
-            arrivals: &outcome.arrivals,
-            client: &info.client,
-            server: &info.server,
-            client_usage: &outcome.client_usage,
-            server_usage: outcome.server_usage.as_ref(),
-            ip: info.ip_version(),
-            loopback: info.is_loopback(),
-            idle_rtt_us: info.idle_rtt_us,
-            connect_us: Some(info.connect_us()),
-            tcp_proxy: info.tcp_proxy.as_ref(),
-            link_rate: options.link_rate,
-            confidence: options.confidence,
-            episodes: &episodes,
-            cut_short: cut_short.as_deref(),
-            changed: &outcome.changed,
-        });
-        summary.warnings.extend(foreign_server(info));
-        let transport = outcome.plan.transport();
-        summary.warnings.extend(info.path_warnings(transport));
-        let recorded = RecordedBulk {
+        let mut recorded = RecordedBulk {
             outcome,
             timeline,
-            summary,
+            summary: BulkSummary {
+                directions: Vec::new(),
+                warnings: Vec::new(),
+            },
             episodes,
             began_ns: self.began_ns,
             cut_short: cut_short.map(Into::into),
             options,
         };
+        let mut summary = summarise(&recorded.context(info)?);
+        summary.warnings.extend(foreign_server(info));
+        let transport = recorded.outcome.plan.transport();
+        summary.warnings.extend(info.path_warnings(transport));
+        recorded.summary = summary;
         Some((recorded, rows))
     }
 }
@@ -169,39 +147,36 @@ fn new_timeline(plan: &Plan, account: ServerAccount) -> Option<Timeline> {
 
 /// A bulk transfer that was carried out, with its arithmetic done.
 #[derive(Debug)]
-pub struct RecordedBulk {
+pub(crate) struct RecordedBulk {
     /// The measurements.
-    pub outcome: BulkOutcome,
+    pub(crate) outcome: BulkOutcome,
     /// The readings.
-    pub timeline: Timeline,
+    pub(crate) timeline: Timeline,
     /// The summary.
-    pub summary: BulkSummary,
+    pub(crate) summary: BulkSummary,
     /// Outages and programs that stood still.
-    pub episodes: Vec<Episode>,
+    pub(crate) episodes: Vec<Episode>,
     /// The time traffic began, ns since 1970; `None` when it did not.
-    pub began_ns: Option<u64>,
+    pub(crate) began_ns: Option<u64>,
     /// The reason why it ended before its plan did.
-    pub cut_short: Option<ExternalText>,
+    pub(crate) cut_short: Option<ExternalText>,
     options: SummaryOptions,
 }
 
 impl RecordedBulk {
     /// `true` unless it was cut short.
-    #[must_use]
-    pub const fn is_complete(&self) -> bool {
+    pub(crate) const fn is_complete(&self) -> bool {
         self.outcome.cut_short.is_none()
     }
 
     /// `true` when it was completed and carried not a byte.
-    #[must_use]
-    pub fn sent_nothing(&self) -> bool {
+    pub(crate) fn sent_nothing(&self) -> bool {
         let sent = self.outcome.flows.iter().filter_map(FlowRecord::sent);
         self.is_complete() && sent.map(|sent| sent.bytes).sum::<u64>() == 0
     }
 
     /// The measurements and their conditions, to compare with predictions; `None` for any other workload.
-    #[must_use]
-    pub fn context<'a>(&'a self, info: &'a PeerInfo) -> Option<Context<'a>> {
+    pub(crate) fn context<'a>(&'a self, info: &'a PeerInfo) -> Option<Context<'a>> {
         let outcome = &self.outcome;
         Some(Context {
             plan: &outcome.plan,
@@ -227,8 +202,7 @@ impl RecordedBulk {
     }
 
     /// The run, without predictions.
-    #[must_use]
-    pub fn into_run(self, header: RunHeader, info: &PeerInfo) -> Run {
+    pub(crate) fn into_run(self, header: RunHeader, info: &PeerInfo) -> Run {
         let Self {
             outcome,
             timeline,
@@ -269,8 +243,7 @@ impl RecordedBulk {
 /// The run of a bulk transfer with `peer` that has ended, without predictions and without the time it began.
 ///
 /// `None` when the outcome is of any other workload.
-#[must_use]
-pub fn bulk_run(
+pub(crate) fn bulk_run(
     header: RunHeader,
     peer: &dyn Peer,
     outcome: BulkOutcome,
@@ -286,8 +259,7 @@ pub fn bulk_run(
 }
 
 /// Seconds of nanoseconds, to the microsecond.
-#[must_use]
-pub fn seconds_to_the_microsecond(ns: u64) -> f64 {
+pub(crate) fn seconds_to_the_microsecond(ns: u64) -> f64 {
     (ns / 1000) as f64 / 1e6
 }
 
@@ -305,43 +277,4 @@ fn foreign_server(info: &PeerInfo) -> Option<Warning> {
             if reordered { "" } else { "reordering, " }
         ),
     ))
-}
-
-impl PeerInfo {
-    /// The doubts about a result over `transport` that lie in the path to this peer.
-    #[must_use]
-    pub fn path_warnings(&self, transport: Transport) -> Vec<Warning> {
-        let proxy = self.tcp_proxy.as_ref();
-        let proxy = proxy.filter(|_| transport == Transport::Tcp);
-        let proxy = proxy.map(|proxy| {
-            let message = format!(
-                "{proxy}; rates are end to end, and so is the idle round-trip time, and windows and queues are not reported"
-            );
-            Warning::new(WarningCode::TcpProxy, message)
-        });
-        let opening = self.opening.as_ref();
-        let opening = opening.map(|opening| {
-            let partial = |message| Warning::new(WarningCode::PartialFlows, message);
-            match opening.opened() {
-                0 => partial(format!(
-                    "without UDP: {opening}; round trips are those of probes over TCP"
-                ))
-                .with_remedy("let UDP through in both directions, and run again"),
-                _ => partial(format!("the test has those flows that opened: {opening}")),
-            }
-        });
-        proxy.into_iter().chain(opening).collect()
-    }
-
-    /// The machines of a run.
-    #[must_use]
-    pub fn environment(&self) -> Environment {
-        Environment {
-            client: Some(self.client.clone()),
-            server: Some(self.server.clone()),
-            tcp_proxy: self.tcp_proxy.clone().map(Box::new),
-            opening: self.opening.clone().map(Box::new),
-            ..Environment::default()
-        }
-    }
 }

@@ -3,13 +3,12 @@
 //! One thread for each connection, so that none waits for another. A TCP message is read whole before any of it is sent back; a
 //! datagram is sent back as it came, on a schedule with the times of [`caudal_wire::echo`] written into it.
 
-use super::message_buffer::MessageBuffer;
-use super::probe::send_udp;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, OpenFlow, ServerEnding, ServerHalf};
 use caudal_core::event::EndedTest;
 use caudal_core::plan::{EchoPlan, EchoSchedule, MAX_DATAGRAM, PlannedFlow};
 use caudal_core::sample::{Counters, FlowEnd};
+use caudal_flow::rtt::{MessageBuffer, send_udp};
 use caudal_flow::socket::{DataSocket, granted_tcp, granted_udp, is_too_large};
 use caudal_flow::{
     FlowCounters, FlowSignals, LimitReached, PlannedEnd, RunError, SessionLimits, TestLimit, Waker,
@@ -123,7 +122,7 @@ impl Drop for EchoThread {
 }
 
 /// The server's half of a round-trip test.
-pub(crate) struct EchoServerHalf {
+pub(crate) struct RttServerHalf {
     plan: EchoPlan,
     echoes: Vec<EchoThread>,
     limit: Arc<TestLimit>,
@@ -132,7 +131,7 @@ pub(crate) struct EchoServerHalf {
     client_stopped: bool,
 }
 
-impl EchoServerHalf {
+impl RttServerHalf {
     /// Starts a thread on each connection of a test that ends so.
     pub(crate) fn spawn(
         plan: &EchoPlan,
@@ -159,7 +158,7 @@ impl EchoServerHalf {
     }
 }
 
-impl ServerHalf for EchoServerHalf {
+impl ServerHalf for RttServerHalf {
     fn wakeup_fds(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.ended.fd()]
     }
