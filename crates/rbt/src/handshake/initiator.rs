@@ -1,11 +1,10 @@
 //! The end that proposes a session.
 
-use super::VERSION;
 use crate::config::TransferConfig;
 use crate::error::{AbortCode, TransferError};
 use crate::wire::{
-    Accept, ControlKind, Hello, HelloRefusal, MAX_TOKEN_BYTES, Retry, parse_control, session_of,
-    write_control,
+    Accept, ControlKind, Hello, HelloRefusal, MAX_TOKEN_BYTES, Retry, VERSION, parse_control,
+    session_of, write_control,
 };
 
 /// The time after which a HELLO is repeated for the first time, ns; it doubles.

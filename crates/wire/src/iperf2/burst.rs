@@ -1,6 +1,6 @@
 //! The header of a burst: every write of a TCP test with trip times begins with one (2.1).
 
-use super::{put, word};
+use super::field::{put, word};
 
 /// Bytes in the header of a burst.
 pub const BURST_BYTES: usize = 92;
