@@ -15,7 +15,6 @@ mod line_fit;
 pub mod narrow_capacity;
 pub mod prober;
 mod rate_estimate;
-mod sorted;
 
 pub use cannot_tell::CannotTell;
 pub use confidence::Confidence;

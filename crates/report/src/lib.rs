@@ -14,7 +14,6 @@ mod kinds;
 mod list;
 mod path;
 mod quality;
-mod quantile;
 mod round_trip_series;
 mod rtt;
 mod size_results;

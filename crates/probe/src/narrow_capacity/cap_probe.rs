@@ -2,8 +2,8 @@
 
 use crate::cannot_tell::CannotTell;
 use crate::rate_estimate::{RateEstimate, rate_of};
-use crate::sorted::median;
 use caudal_core::units::BitRate;
+use caudal_stats::midpoint_median;
 use std::collections::BTreeMap;
 
 /// Minimum pairs of one size.
@@ -210,7 +210,7 @@ impl OfOneSize {
         let noise_ns = noise_ns.max(spread_ns(pairs));
         let alike = dispersions_within(pairs, best, 2.0 * noise_ns);
         let count = alike.len() as u64;
-        let dispersion_ns = median(alike).unwrap_or(best.dispersion);
+        let dispersion_ns = midpoint_median(alike).unwrap_or(best.dispersion);
         let noise_ns = noise_ns.max(deviation_ns(pairs, best, dispersion_ns));
         Ok(Self {
             bytes,
@@ -292,7 +292,7 @@ fn deviation_ns(pairs: &[DelayPair], best: &DelayPair, dispersion_ns: f64) -> f6
     let near_ns = few_ns.max(MAX_RELATIVE_EXCESS * best.dispersion);
     let near = dispersions_within(pairs, best, near_ns);
     let deviations = near.iter().map(|one| (one - dispersion_ns).abs());
-    median(deviations.collect()).unwrap_or(0.0)
+    midpoint_median(deviations.collect()).unwrap_or(0.0)
 }
 
 /// The spread of the dispersions of the pairs that met the least delay, ns: what is not queueing differs from one to the next.
@@ -303,9 +303,9 @@ fn spread_ns(pairs: &[DelayPair]) -> f64 {
     sorted.sort_unstable_by_key(DelayPair::sum);
     sorted.truncate((pairs.len() / 4).max(MIN_SPREAD));
     let dispersions: Vec<f64> = sorted.iter().map(|pair| pair.dispersion).collect();
-    let Some(middle) = median(dispersions.clone()) else {
+    let Some(middle) = midpoint_median(dispersions.clone()) else {
         return 0.0;
     };
     let deviations = dispersions.iter().map(|one| (one - middle).abs());
-    median(deviations.collect()).unwrap_or(0.0) * 1.4826
+    midpoint_median(deviations.collect()).unwrap_or(0.0) * 1.4826
 }

@@ -1,10 +1,10 @@
 //! The material of the figures of a study: its findings, trials and samples.
 
 use crate::export::wording;
-use crate::quantile::median;
 use caudal_experiment::expression::Expression;
 use caudal_experiment::findings::{CaseFindings, Findings};
 use caudal_experiment::{FigureFile, FlowKindFile, Trial};
+use caudal_stats::median;
 use caudal_store::SampleSeries;
 
 /// The material of the figures of a study.

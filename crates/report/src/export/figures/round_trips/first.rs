@@ -5,12 +5,12 @@ use crate::export::figures::selection::{MAX_PANELS, MAX_SERIES, label, left_out,
 use crate::export::figures::study_material::StudyMaterial;
 use crate::export::page::{CaptionedFigure, FigureGroup};
 use crate::export::wording::about;
-use crate::quantile::median;
 use crate::round_trip_series::{RoundTripSeries, round_trip_series};
 use caudal_core::quantity::Unit;
 use caudal_experiment::FigureFile;
 use caudal_experiment::findings::CaseFindings;
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
+use caudal_stats::median;
 
 /// The number of first round trips drawn.
 const FIRST: usize = 10;
