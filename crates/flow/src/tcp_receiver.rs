@@ -1,16 +1,24 @@
 //! The receiving end of a TCP flow.
 
-use super::stream_observer::StreamObserver;
+use super::counters::FlowCounters;
 use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use super::wakeup_threshold::WakeupThreshold;
 use crate::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::tcp;
+use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A reader of a protocol's own fields in the stream that a TCP receiver copies.
+pub trait StreamObserver: Debug + Send {
+    /// Takes the next bytes of the stream, which were just read, and counts what it finds in them.
+    fn take(&mut self, bytes: &[u8], counters: &FlowCounters);
+}
 
 /// Minimum a receiver asks the kernel for in one call, bytes.
 const MIN_RECEIVE: usize = 128 << 10;

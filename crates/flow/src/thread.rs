@@ -1,8 +1,7 @@
 //! The thread of one end of a flow.
 
 use super::counters::FlowCounters;
-use super::gate::StartGate;
-use super::signals::FlowSignals;
+use super::signals::{FlowSignals, StartGate};
 use super::tcp_state::tcp_state;
 use super::test_limit::TestLimit;
 use crate::socket::DataSocket;

@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::control::{ControlReply, ControlRequest};
 use crate::error::LabError;
 use crate::host::namespace_error;
-use crate::identity::LabIdentity;
-use crate::lab::Lab;
+use crate::lab::{Lab, LabIdentity};
 use crate::record::LabRecord;
 use crate::registry::Registry;
 

@@ -6,7 +6,6 @@
 
 pub mod available_bandwidth;
 mod cannot_tell;
-mod confidence;
 pub mod duplex;
 pub mod end_to_end;
 pub mod flow_answers;
@@ -17,5 +16,4 @@ pub mod prober;
 mod rate_estimate;
 
 pub use cannot_tell::CannotTell;
-pub use confidence::Confidence;
-pub use rate_estimate::RateEstimate;
+pub use rate_estimate::{Confidence, RateEstimate};

@@ -8,7 +8,6 @@ mod connect;
 mod document;
 pub mod export;
 mod file;
-mod imported;
 mod kind_report;
 mod kinds;
 mod list;
@@ -19,8 +18,7 @@ mod rtt;
 mod size_results;
 mod timeline;
 
-pub use document::{RunDocument, UnreadableTrial};
-pub use imported::stored_import;
+pub use document::{RunDocument, UnreadableTrial, stored_import};
 pub use list::{
     LIST_COLUMNS, campaign_cases, conclusion_sentences, entries_as_csv, verdict_sentences,
 };

@@ -1,9 +1,9 @@
 //! A content on its way from a stream into a sink, with the trailer behind it.
 
-use super::content_counts::ContentCounts;
+use super::content_source::ContentCounts;
 use super::failure::TransferFailure;
 use super::in_band_end::{InBandTrailer, TRAILER_BYTES};
-use super::mover_control::MoverControl;
+use super::mover_terms::MoverControl;
 use super::run_sink::RunSink;
 use caudal_core::plan::RESUME_UNIT_BYTES;
 use std::sync::atomic::Ordering::Relaxed;

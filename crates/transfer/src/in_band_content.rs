@@ -1,11 +1,10 @@
 //! The content of a transfer over a stream, and the loops of both ends.
 
 use super::arriving_content::ArrivingContent;
-use super::content_counts::ContentCounts;
-use super::content_source::ContentSource;
+use super::content_source::{ContentCounts, ContentSource};
 use super::failure::TransferFailure;
 use super::in_band_end::{InBandTrailer, closed};
-use super::mover_control::MoverControl;
+use super::mover_terms::MoverControl;
 use super::run_sink::RunSink;
 use super::stall_watch::StallWatch;
 use caudal_core::units::BitRate;

@@ -5,7 +5,7 @@
 //! the digest is equal or `M` when it is not. `W` is repeated while the digest is computed.
 
 use super::failure::TransferFailure;
-use super::mover_control::MoverControl;
+use super::mover_terms::MoverControl;
 use super::run_sink::RunSink;
 use super::stall_watch::StallWatch;
 use caudal_sys::clock::monotonic_ns;

@@ -2,8 +2,7 @@
 
 use super::certificate::SessionCertificate;
 use super::failure::TransferFailure;
-use super::mover_control::MoverControl;
-use super::mover_terms::MoverTerms;
+use super::mover_terms::{MoverControl, MoverTerms};
 use super::movers;
 use super::test_doubles::{MemorySink, MemorySource, counted};
 use caudal_core::plan::{

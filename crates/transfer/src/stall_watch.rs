@@ -1,7 +1,7 @@
 //! The watch over a transfer whose peer may stop reading or writing.
 
 use super::failure::TransferFailure;
-use super::mover_control::MoverControl;
+use super::mover_terms::MoverControl;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;

@@ -5,7 +5,6 @@
 mod archive;
 mod build;
 mod cargo_metadata;
-mod checksums;
 mod deb;
 mod documents;
 mod elf;

@@ -3,8 +3,10 @@
 use super::archive::{PackagedFile, tar_gz};
 use super::build::{BuiltProgram, VERSION};
 use super::cargo_metadata::CargoMetadata;
-use super::{build, checksums, deb, documents, licences, sbom};
+use super::{build, deb, documents, licences, sbom};
 use clap::Args;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +60,7 @@ pub fn dist(root: &Path, args: &DistArgs) -> io::Result<Vec<PathBuf>> {
     for program in &programs {
         written.extend(package(&directory, program, &documents)?);
     }
-    written.push(checksums::write(&directory, &written)?);
+    written.push(write_checksums(&directory, &written)?);
     Ok(written)
 }
 
@@ -129,4 +131,20 @@ fn write(path: &Path, content: &[u8]) -> io::Result<PathBuf> {
 fn make_executable(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+}
+
+/// Writes the checksums of `files`, which are below `directory`.
+fn write_checksums(directory: &Path, files: &[PathBuf]) -> io::Result<PathBuf> {
+    let mut lines = Vec::new();
+    for file in files {
+        let name = file.strip_prefix(directory).unwrap_or(file);
+        let digest = hex::encode(Sha256::digest(std::fs::read(file)?));
+        lines.push((name.display().to_string(), digest));
+    }
+    lines.sort();
+    let mut text = String::new();
+    for (name, digest) in lines {
+        let _ = writeln!(text, "{digest}  {name}");
+    }
+    write(&directory.join("SHA256SUMS"), text.as_bytes())
 }

@@ -1,6 +1,6 @@
 //! What is kept of one flow at one point of capture.
 
-use super::time_span::TimeSpan;
+use super::clock::TimeSpan;
 use crate::bytes::{be16, be64};
 use crate::copies::{CapturedAt, CopyDetector, PacketCopy, PacketIdentity};
 use crate::dissect::{

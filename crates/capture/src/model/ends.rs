@@ -1,7 +1,7 @@
 //! One flow captured at both of its ends.
 
 use super::flow::CapturedEnd;
-use super::round_trip::CapturedRtt;
+use super::messages::CapturedRtt;
 use caudal_core::text::ExternalText;
 use caudal_core::units::ByteCount;
 use schemars::JsonSchema;

@@ -1,7 +1,6 @@
 //! What one end of a TCP connection sent.
 
-use super::messages::PushRuns;
-use super::round_trip::CapturedRtt;
+use super::messages::{CapturedRtt, PushRuns};
 use super::segmentation::SegmentationAnalysis;
 use caudal_core::units::{BitRate, ByteCount};
 use schemars::JsonSchema;

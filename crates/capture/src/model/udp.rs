@@ -1,7 +1,6 @@
 //! A flow of UDP datagrams.
 
-use super::messages::ResponseTimes;
-use super::round_trip::CapturedRtt;
+use super::messages::{CapturedRtt, ResponseTimes};
 use caudal_core::units::{BitRate, ByteCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

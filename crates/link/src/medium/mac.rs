@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 
 use caudal_topology::{LateCollision, Readiness};
 
-use super::event::MediumEvent;
 use super::shared::Medium;
-use super::station::{Signal, Transmission};
+use super::station::{MediumEvent, Signal, Transmission};
 use crate::counters::DropReason;
 use crate::frame::PREAMBLE_BYTES;
 use crate::node::Egress;

@@ -1,6 +1,6 @@
 //! What a layer of each kind covers, and how it is drawn.
 
-use super::side_by_side::SideBySide;
+use super::marks::SideBySide;
 use super::{annotations, area, bars, boxes, line, points};
 use crate::canvas::Canvas;
 use crate::extent::Extent;

@@ -8,6 +8,5 @@ mod drawing;
 mod line;
 pub(crate) mod marks;
 mod points;
-mod side_by_side;
 
 pub(crate) use drawing::{draw, extent};

@@ -4,11 +4,10 @@ use super::counter_evidence::{CounterEvidence, counter_evidence};
 use super::end_link::{EndLink, EndLinkState};
 use super::goodputs::from_goodputs;
 use super::light_evidence::{LightEvidence, light_evidence};
-use super::link_side::LinkSide;
 use super::mismatch::mismatch;
 use super::readings::{DuplexReadings, EachWay, EndErrors};
-use super::statement::{DuplexFinding, DuplexStatement};
-use crate::confidence::Confidence;
+use super::statement::{DuplexFinding, DuplexStatement, LinkSide};
+use crate::rate_estimate::Confidence;
 use caudal_core::units::BitRate;
 
 impl DuplexStatement {

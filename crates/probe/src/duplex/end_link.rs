@@ -1,6 +1,6 @@
 //! What the interface of an end says of the duplex of its link.
 
-use super::link_side::LinkSide;
+use super::statement::LinkSide;
 use caudal_core::interface::{DuplexMode, InterfaceLink, LinkMedium, LinkModes};
 use caudal_core::units::BitRate;
 

@@ -6,9 +6,8 @@ use super::settings::EndToEndSettings;
 use super::shaper::{ShaperReading, find_shaper};
 use super::trains::{LongTrains, Trains};
 use crate::cannot_tell::CannotTell;
-use crate::confidence::Confidence;
 use crate::narrow_capacity::TrainsEstimate;
-use crate::rate_estimate::RateEstimate;
+use crate::rate_estimate::{Confidence, RateEstimate};
 use caudal_core::plan::Direction;
 use caudal_core::units::{BitRate, ByteCount};
 

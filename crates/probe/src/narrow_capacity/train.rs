@@ -1,7 +1,6 @@
 //! Several trains of packets together.
 
-use super::bucket_fit::{TrainFit, TrainShape};
-use super::train_arrival::TrainArrival;
+use super::bucket_fit::{TrainArrival, TrainFit, TrainShape};
 use crate::cannot_tell::CannotTell;
 use crate::rate_estimate::RateEstimate;
 use caudal_core::units::{BitRate, ByteCount};

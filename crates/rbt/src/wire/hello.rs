@@ -1,6 +1,6 @@
 //! Setting up a session.
 
-use super::reader::Reader;
+use super::frame::Reader;
 use crate::config::{Arq, TransferConfig};
 
 /// The version of RBT that this crate speaks.

@@ -5,7 +5,6 @@ mod data;
 mod end;
 mod frame;
 mod hello;
-mod reader;
 #[cfg(test)]
 mod vectors;
 

@@ -7,7 +7,7 @@ use super::receiving::ReceivingLoop;
 use super::sending::SendingLoop;
 use super::terms::RbtTerms;
 use super::transmitter::Transmitter;
-use crate::cpu_time::cpu_ns_since;
+use crate::sink_worker::cpu_ns_since;
 use crate::{ContentSource, MoverControl, RunSink, TransferFailure};
 use caudal_core::transfer::TransferEnd;
 use caudal_flow::socket::UDP_BUFFER;

@@ -1,7 +1,7 @@
 //! The parameters that a client of iperf3 requests: one flat JSON object.
 
 use super::error::Iperf3ErrorCode;
-use super::lenient::{count, is_on, text};
+use super::json::{count, is_on, text};
 use caudal_core::text::ExternalText;
 use serde_json::{Map, Value, json};
 

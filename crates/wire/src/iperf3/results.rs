@@ -1,6 +1,6 @@
 //! The counts of each end of an iperf3 test: one JSON object each way, the client's first.
 
-use super::lenient::{count, number, text};
+use super::json::{count, number, text};
 use super::parameters::MAX_STREAMS;
 use caudal_core::text::ExternalText;
 use serde_json::{Map, Value, json};

@@ -1,7 +1,6 @@
 //! Boxes of a metric by case.
 
-use super::case_axes::case_axes;
-use super::drawn_values::MAX_DOTS;
+use super::case_axes::{MAX_DOTS, case_axes};
 use crate::export::figures::selection::label;
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::{self, about};

@@ -1,7 +1,7 @@
 //! The band of round trips over time.
 
-use super::echo_flows::echo_flows;
 use super::start_times::timed_round_trips;
+use crate::export::figures::study_material::echo_flows;
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::{self, about, sentence};
 use caudal_core::quantity::Unit;

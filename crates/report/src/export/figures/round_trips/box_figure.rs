@@ -1,7 +1,6 @@
 //! Boxes of round trips by message size.
 
-use super::thinned::thinned;
-use super::time_axis::time_axis;
+use super::time_axis::{thinned, time_axis};
 use crate::export::figures::selection::spread;
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::about;

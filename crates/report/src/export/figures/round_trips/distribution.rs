@@ -1,10 +1,8 @@
 //! The distribution of round trips.
 
-use super::echo_flows::{cases_with_echoes, echo_flows};
-use super::thinned::thinned;
-use super::time_axis::time_axis;
+use super::time_axis::{thinned, time_axis};
 use crate::export::figures::selection::{MAX_SERIES, label, left_out, spread};
-use crate::export::figures::study_material::StudyMaterial;
+use crate::export::figures::study_material::{StudyMaterial, cases_with_echoes, echo_flows};
 use crate::export::page::{CaptionedFigure, FigureGroup};
 use crate::export::wording::{self, about, sentence};
 use crate::round_trip_series::round_trip_series;

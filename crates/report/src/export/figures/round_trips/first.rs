@@ -1,8 +1,7 @@
 //! The first round trips of each connection.
 
-use super::echo_flows::{cases_with_echoes, echo_flows};
 use crate::export::figures::selection::{MAX_PANELS, MAX_SERIES, label, left_out, spread};
-use crate::export::figures::study_material::StudyMaterial;
+use crate::export::figures::study_material::{StudyMaterial, cases_with_echoes, echo_flows};
 use crate::export::page::{CaptionedFigure, FigureGroup};
 use crate::export::wording::about;
 use crate::round_trip_series::{RoundTripSeries, round_trip_series};
