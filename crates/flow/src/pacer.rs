@@ -7,18 +7,17 @@ use caudal_stats::{log_bucket, log_bucket_range, quantile_bucket};
 
 /// Minimum gap between datagrams that leave one by one where departures are precise, ns; closer ones leave in batches.
 const SINGLE_GAP_NS: f64 = 20_000.0;
-/// The time a batch covers where departures are precise, ns.
+/// Time that a batch of a precise schedule covers, ns.
 const BATCH_NS: f64 = 50_000.0;
-/// The time a balanced batch covers at least, to half a gap: a sleep takes a large part of less, ns.
+/// Minimum time of a balanced batch, to half a gap, ns: of a shorter one the sleep takes a large part.
 const MIN_BALANCED_BATCH_NS: f64 = 45_000.0;
-/// The time a balanced batch covers at most, to half a gap: half the error of datagrams that leave at
-/// ticks of 1 ms, ns.
+/// Maximum time of a balanced batch, to half a gap, ns: half the error of datagrams that leave at ticks of 1 ms.
 const MAX_BALANCED_BATCH_NS: f64 = 450_000.0;
-/// The datagrams of a balanced batch that takes neither less time nor more: each sleep and each call of the kernel serves that many.
+/// Datagrams of a balanced batch within these times: one sleep and one system call for so many.
 const BALANCED_BATCH: f64 = 4.0;
 /// Minimum time between balanced departures, as a multiple of the usual wake-up error.
 const MIN_WAKE_UPS: f64 = 1.5;
-/// Maximum lag of the schedule, ns: what is missed beyond it is given up.
+/// Maximum lag behind the schedule, ns: what is due beyond it is not sent.
 const MAX_LAG_NS: f64 = 1e9;
 /// Sixteen buckets of errors for each power of two ns.
 const SUB_BITS: u32 = 4;

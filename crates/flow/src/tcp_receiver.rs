@@ -20,11 +20,11 @@ pub trait StreamObserver: Debug + Send {
     fn take(&mut self, bytes: &[u8], counters: &FlowCounters);
 }
 
-/// Minimum a receiver asks the kernel for in one call, bytes.
+/// Minimum size of one receive, bytes.
 const MIN_RECEIVE: usize = 128 << 10;
-/// Maximum a receiver that copies asks the kernel for in one call, bytes.
+/// Maximum size of one receive that copies, bytes.
 const MAX_RECEIVE: usize = 1 << 20;
-/// Maximum a receiver that discards asks the kernel to drop in one call, bytes.
+/// Maximum bytes that one receive discards.
 const DISCARD_BLOCK: usize = 4 << 20;
 
 /// The receive buffer for blocks of `length` bytes.

@@ -20,7 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 const STACK_BYTES: usize = 512 << 10;
-/// Maximum sleep before a delayed flow looks whether it is stopped, ns.
+/// Maximum sleep of a delayed flow between two checks of its signals, ns.
 const MAX_SLEEP_NS: u64 = 20_000_000;
 
 /// The work of a flow's thread.

@@ -53,9 +53,9 @@ pub(crate) enum ControlReply {
     },
 }
 
-/// The time within which a lab must reply.
+/// Maximum wait for the reply of a lab.
 pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest reply in bytes.
+/// Maximum length of a reply, bytes.
 const MAX_REPLY_BYTES: u64 = 256 << 20;
 
 /// Sends `request` to the control socket at `path` and waits for the reply.

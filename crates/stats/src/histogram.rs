@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantile::{rank, samples_needed};
 
-/// The largest latency recorded, an hour in ns; larger ones are recorded as this.
+/// Maximum latency, an hour in ns; larger ones count as this.
 const MAX_NS: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 

@@ -78,7 +78,7 @@ struct SecureCase {
     sink: MemorySink,
     sender_is_client: bool,
     plan: TransferPlan,
-    /// The client was told of another certificate.
+    /// Another certificate was announced to the client.
     is_other_certificate: bool,
     /// The time after which the sender or the receiver is stopped.
     stop_sender: Option<Duration>,

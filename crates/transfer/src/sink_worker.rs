@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel}
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Runs that wait for the thread.
+/// Maximum runs that wait for the thread.
 const RUNS: usize = 4;
 
 /// What the thread behind a sink shares with the session.
@@ -177,7 +177,7 @@ impl Drop for SinkWorker {
     }
 }
 
-/// The CPU time of the thread since `before`, ns; 0 where the kernel does not tell.
+/// The CPU time of the thread since `before`, ns; 0 where the kernel does not report it.
 pub(super) fn cpu_ns_since(cpu: CpuClock, before: Option<Duration>) -> u64 {
     cpu.read().zip(before).map_or(0, |(after, before)| {
         after.saturating_sub(before).as_nanos() as u64

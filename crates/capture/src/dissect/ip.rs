@@ -132,10 +132,10 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
-/// Maximum number of extension headers that are followed.
+/// Maximum number of extension headers followed.
 const MAX_EXTENSIONS: u32 = 8;
 
-/// The protocol behind the extension headers, where it begins, and the fragment that they tell of.
+/// The protocol behind the extension headers, where it begins, and the fragment that they describe.
 fn follow_extensions(
     bytes: &[u8],
     first: u8,

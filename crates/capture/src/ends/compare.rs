@@ -1,4 +1,4 @@
-//! What two captures of one flow tell together.
+//! What two captures of one flow show together.
 
 use super::clock::{Delay, TimeSpan, lower_slope};
 use super::matching::{Coverage, Crossing, Matches, Passage, match_packets};

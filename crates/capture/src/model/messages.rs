@@ -1,4 +1,4 @@
-//! What applications wrote and how long they waited for answers, as far as TCP tells.
+//! What applications wrote and how long they waited for answers, as far as TCP shows it.
 
 use caudal_core::units::ByteCount;
 use schemars::JsonSchema;

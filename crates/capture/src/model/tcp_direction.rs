@@ -25,7 +25,7 @@ pub struct TcpDirectionAnalysis {
     pub goodput_bps: Option<BitRate>,
     /// Frames and wire segments, and what offloads did to them.
     pub segmentation: SegmentationAnalysis,
-    /// The payload between two PSH flags: what the application wrote, as far as TCP tells.
+    /// The payload between two PSH flags: what the application wrote, as far as TCP shows it.
     pub messages: PushRuns,
     /// Segments sent again, by cause.
     pub retransmissions: RetransmissionCounts,
@@ -65,7 +65,7 @@ pub struct TcpDirectionAnalysis {
     pub max_idle_s: f64,
 }
 
-/// Segments sent again, by Wireshark's definitions; `docs/captures.md` tells the differences.
+/// Segments sent again, by Wireshark's definitions; `docs/captures.md` gives the differences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RetransmissionCounts {
     /// After duplicate acknowledgements.

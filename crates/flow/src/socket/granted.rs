@@ -63,7 +63,7 @@ pub fn granted_batched_udp(socket: &UdpSocket, length: u32) -> Granted {
     }
 }
 
-/// The queueing disciplines that keep a rate and take a packet with many datagrams for one: they count its framing once.
+/// Queueing disciplines that limit a rate and count the framing of a packet with many datagrams once.
 const SHAPERS: [&str; 4] = ["tbf", "htb", "hfsc", "netem"];
 
 /// The sender of runs of datagrams for a connected socket: without segmentation offload where the interface on the way to its

@@ -42,7 +42,7 @@ impl DuplexStatement {
 }
 
 impl DuplexReadings {
-    /// `true` where runs can tell no more: at the rates of the interfaces half duplex does not exist.
+    /// `true` where runs add nothing: at the rates of the interfaces half duplex does not exist.
     #[must_use]
     pub fn excludes_half_duplex(&self) -> bool {
         gigabit(self).is_some()

@@ -51,7 +51,7 @@ pub enum EndLinkState {
     NotEthernet,
     /// It detects no link.
     NoLink,
-    /// It reports nothing that tells.
+    /// It reports nothing that decides.
     Unknown,
 }
 

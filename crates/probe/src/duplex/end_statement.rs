@@ -38,7 +38,7 @@ pub enum EndLinkFinding {
     Virtual,
     /// No Ethernet interface.
     NotEthernet,
-    /// The report does not tell.
+    /// The report does not say.
     CannotTell,
 }
 

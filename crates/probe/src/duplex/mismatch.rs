@@ -71,7 +71,7 @@ pub(super) fn mismatch(readings: &DuplexReadings, loss: f64) -> DuplexStatement 
     )
 }
 
-/// The end on which all that tell one agree.
+/// The end that all evidence which names one agrees on.
 fn agreed(each: [Option<LinkSide>; 3]) -> Option<LinkSide> {
     let mut told = each.into_iter().flatten();
     let first = told.next()?;

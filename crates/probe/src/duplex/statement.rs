@@ -44,10 +44,10 @@ pub enum DuplexFinding {
     MatchedHalf,
     /// One end of a link is half duplex and the other full.
     Mismatch {
-        /// The half-duplex end, seen from the path's; `None` when the runs do not tell.
+        /// The half-duplex end, seen from the path's; `None` when the runs do not show it.
         half: Option<LinkSide>,
     },
-    /// The readings do not tell.
+    /// The readings do not decide.
     CannotTell,
 }
 

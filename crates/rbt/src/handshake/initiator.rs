@@ -7,11 +7,11 @@ use crate::wire::{
     session_of, write_control,
 };
 
-/// The time after which a HELLO is repeated for the first time, ns; it doubles.
+/// Time before a HELLO is repeated for the first time, ns; it doubles.
 const FIRST_WAIT_NS: u64 = 500_000_000;
-/// Maximum time between two, ns.
+/// Maximum time between two HELLOs, ns.
 const MAX_WAIT_NS: u64 = 4_000_000_000;
-/// The time after which there is no responder, ns.
+/// Maximum wait for a responder, ns.
 const GIVE_UP_NS: u64 = 30_000_000_000;
 
 /// The state of an initiator.

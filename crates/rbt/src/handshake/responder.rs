@@ -83,7 +83,7 @@ impl Responder {
         }
     }
 
-    /// Takes a datagram from `address` (its bytes in any form that tells addresses apart). An initiator that shows `token`, which is not
+    /// Takes a datagram from `address` (its bytes in any form that identifies it). An initiator that shows `token`, which is not
     /// empty, needs no cookie.
     #[must_use]
     pub fn handle_datagram(

@@ -128,7 +128,7 @@ pub fn capture_offloads(name: &str) -> io::Result<Vec<OffloadState>> {
 ///
 /// # Errors
 /// `Unsupported` when the driver does not report its features; any error of ioctl(2), as without the capability `CAP_NET_ADMIN`. A driver
-/// that refuses an offload is no error: [`capture_offloads`] tells what is enabled.
+/// that refuses an offload is no error: [`capture_offloads`] reports what is enabled.
 pub fn request_offloads(name: &str, wanted: &[(String, bool)]) -> io::Result<()> {
     let (names, blocks) = feature_names(name).ok_or(io::ErrorKind::Unsupported)?;
     // `struct ethtool_sfeatures`: count of blocks, then the features to change and their states, 32 features a block.

@@ -13,7 +13,7 @@ use caudal_rbt::AbortCode;
 use quinn::ConnectionStats;
 use std::net::UdpSocket;
 
-/// A transfer that has ended, and what is to be told of it.
+/// A transfer that has ended, and what is to be reported of it.
 struct EndedTransfer {
     account: SecureAccount,
     stats: Option<ConnectionStats>,

@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 
 /// Maximum time for which a receiver repeats its last answer.
 const ANSWER_TIME: Duration = Duration::from_secs(3);
-/// The interval at which a receiver looks whether the digest is computed: the resolution of timers.
+/// Interval at which a receiver checks for the digest: the resolution of timers.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Receives a content until its digest was compared and the sender has the answer.

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Minimum wait that is worth a timer, ns: its resolution is a millisecond.
+/// Minimum wait for which a timer is set, ns: its resolution is a millisecond.
 const MIN_WAIT_NS: u64 = 500_000;
 
 /// Sends a content until the receiver has compared the digest.

@@ -130,7 +130,7 @@ fn receive(
     outcome
 }
 
-/// The receive buffer that Linux gives a socket where nobody asks for another, as the kernel accounts it.
+/// Linux's default receive buffer of a socket, as the kernel accounts it, bytes.
 const DEFAULT_BUFFER_BYTES: u64 = 212_992;
 
 fn datagram_bytes(terms: &RbtTerms<'_>) -> u32 {
