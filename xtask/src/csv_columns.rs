@@ -44,7 +44,7 @@ pub fn page(note: &str) -> String {
     page
 }
 
-/// A table of these columns, with when each is present where they tell.
+/// A table of these columns, with the condition of each where they have one.
 fn table<Row>(columns: &[Column<Row>]) -> String {
     let tells_presence = columns.iter().any(|column| !column.present.is_empty());
     let mut table = if tells_presence {

@@ -7,23 +7,23 @@ use crate::bytes::{be16, be32, be64};
 use crate::dissect::{IpPacket, PackedAddress, TcpFlags};
 use crate::read::FrameOrigin;
 
-/// Packets that are remembered: queues of 1000 of a router in either direction. A power of two.
+/// Packets remembered, a power of two: queues of 1000 of a router in either direction.
 const REMEMBERED: usize = 2048;
 /// Maximum time in a queue between two points of capture, ns.
 const MAX_QUEUED_NS: u64 = 2_000_000_000;
-/// Nothing is sent again sooner after a timeout: TCP_RTO_MIN of Linux, 200 ms, less what a timer tick rounds, ns.
+/// Minimum time before a retransmission by timeout: TCP_RTO_MIN of Linux, 200 ms, less the rounding of a timer tick, ns.
 const MIN_TIMEOUT_NS: u64 = 190_000_000;
-/// What is taken for well under a round trip where that is not known, ns.
+/// Maximum time that counts as well under a round trip where that is not known, ns.
 const SHORT_NS: u64 = 200_000;
 /// Maximum time between copies at one point that have no identification, ns.
 const MAX_ANONYMOUS_NS: u64 = 20_000_000;
-/// Maximum number of packets with one hash that are compared.
+/// Maximum number of packets with one hash to compare.
 const MAX_STEPS: usize = 64;
 /// Marks of points that are distinguished: interfaces by their number, each with three origins.
 const INTERFACES: u32 = 10;
 const TCP: u8 = 6;
 
-/// What tells a packet from all others.
+/// What identifies a packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PacketIdentity {
     mark: u64,
@@ -57,7 +57,7 @@ pub(crate) struct CapturedAt(u32);
 pub(crate) enum PacketCopy {
     /// At another point: the other interface, the other direction or a router further.
     Elsewhere,
-    /// At the same point, or one that the file does not tell apart; the way may have duplicated the packet.
+    /// At the same point, or one that the file does not distinguish; the path may have duplicated the packet.
     Again,
 }
 
@@ -198,7 +198,7 @@ impl CopyDetector {
         self.latest.fill(0);
     }
 
-    /// Takes in a packet; tells whether it is one that was captured before. `rtt_ns` gives the smallest round-trip time known of its flow.
+    /// Takes in a packet and returns whether it was captured before. `rtt_ns` gives the smallest round-trip time known of its flow.
     #[inline]
     pub(crate) fn push(
         &mut self,

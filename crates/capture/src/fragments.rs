@@ -11,7 +11,7 @@ use std::collections::hash_map::Entry;
 const MAX_WAITING: usize = 4096;
 /// Maximum number of separate parts of a packet.
 const MAX_PARTS: usize = 64;
-/// How long a packet waits (RFC 8200 section 4.5: 60 s), ns.
+/// Maximum wait for the fragments of a packet (RFC 8200 section 4.5: 60 s), ns.
 const PATIENCE_NS: u64 = 60_000_000_000;
 /// Bytes kept of the first fragment: the header of the transport, and the first of its payload.
 pub(crate) const KEPT_BYTES: usize = 128;

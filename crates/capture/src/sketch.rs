@@ -1,6 +1,7 @@
 //! The distribution of times in bounded memory.
 
 use crate::model::CapturedRtt;
+use caudal_stats::{log_bucket, log_bucket_range, quantile_bucket};
 
 /// Sub-buckets of a power of two: 32 of equal width, so that a bucket is at most 1/32 of its value wide.
 const SUB_BITS: u32 = 5;
@@ -21,26 +22,10 @@ pub(crate) struct TimeSketch {
     counts: Vec<u32>,
 }
 
-#[inline]
-fn bucket(ns: u64) -> usize {
-    let value = ns.min(MAX_NS) | (1 << SUB_BITS);
-    let shift = value.ilog2() - SUB_BITS;
-    // Values below 2 × 32 have buckets of their own.
-    if ns < 1 << SUB_BITS {
-        return ns as usize;
-    }
-    (((shift + 1) << SUB_BITS) as u64 + ((ns.min(MAX_NS) >> shift) - (1 << SUB_BITS))) as usize
-}
-
 /// The middle of a bucket.
 fn middle(bucket: usize) -> f64 {
-    let bucket = bucket as u64;
-    if bucket < 1 << SUB_BITS {
-        return bucket as f64;
-    }
-    let shift = (bucket >> SUB_BITS) - 1;
-    let low = ((1 << SUB_BITS) + (bucket & ((1 << SUB_BITS) - 1))) << shift;
-    low as f64 + ((1_u64 << shift) - 1) as f64 / 2.0
+    let (low, high) = log_bucket_range(bucket, SUB_BITS);
+    low as f64 + (high - low) as f64 / 2.0
 }
 
 impl TimeSketch {
@@ -51,7 +36,7 @@ impl TimeSketch {
         self.max_ns = self.max_ns.max(ns);
         self.n += 1;
         self.sum_ns += ns as f64;
-        let bucket = bucket(ns);
+        let bucket = log_bucket(ns.min(MAX_NS), SUB_BITS);
         let inside = bucket.wrapping_sub(self.first);
         let at = match inside < self.counts.len() {
             true => inside,
@@ -89,12 +74,8 @@ impl TimeSketch {
         if self.n < min_n {
             return None;
         }
-        let rank = (q * self.n as f64).ceil() as u64;
-        let mut below = 0;
-        let at = self.counts.iter().position(|count| {
-            below += u64::from(*count);
-            below >= rank
-        })?;
+        let counts = self.counts.iter().map(|count| u64::from(*count));
+        let at = quantile_bucket(counts, self.n, q)?;
         Some(middle(self.first + at).clamp(self.min_ns as f64, self.max_ns as f64) / 1e3)
     }
 
@@ -120,8 +101,9 @@ mod tests {
     proptest! {
         #[test]
         fn the_middle_of_a_bucket_is_within_1_6_percent_of_what_falls_into_it(ns in 0..MAX_NS) {
-            let error = (middle(bucket(ns)) - ns as f64).abs();
-            prop_assert!(error <= ns as f64 * 0.016 + 0.5, "{ns} {}", middle(bucket(ns)));
+            let middle = middle(log_bucket(ns, SUB_BITS));
+            let error = (middle - ns as f64).abs();
+            prop_assert!(error <= ns as f64 * 0.016 + 0.5, "{ns} {middle}");
         }
     }
 

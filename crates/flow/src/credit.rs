@@ -13,7 +13,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// The time a sender waits for credit before it takes the outstanding datagrams for lost.
+/// Maximum wait for credit; then the outstanding datagrams count as lost.
 const CREDIT_TIMEOUT: Duration = Duration::from_millis(10);
 /// The payload any receive buffer holds, bytes: the window until the receiver has reported its own.
 const INITIAL_WINDOW_BYTES: u64 = 64 << 10;

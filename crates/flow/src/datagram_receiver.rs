@@ -16,11 +16,11 @@ use std::time::Duration;
 
 /// Maximum number of messages taken from the kernel in one call.
 const SLOTS: usize = 16;
-/// Maximum length of what the kernel hands over in one piece, bytes.
+/// Maximum length of one message from the kernel, bytes.
 const MAX_MESSAGE: usize = 1 << 16;
-/// The interval at which a receiver without arrivals looks at its signals.
+/// Interval at which a receiver without arrivals checks its signals.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
-/// The time without arrivals after which nothing more is expected of a sender that has ended.
+/// Time without arrivals that ends the wait for a sender that has finished, ns.
 const LINGER_NS: u64 = 300_000_000;
 /// Maximum age of a kernel timestamp: an older one means that the wall clock was set.
 const MAX_AGE_NS: u64 = 1_000_000_000;
@@ -80,7 +80,7 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         }
     }
 
-    /// Has the reader tell the other end that a limit of the server has ended the test, where one has.
+    /// Has the reader report to the other end that a limit of the server has ended the test, if one has.
     fn end_at_limit(&mut self, socket: &UdpSocket, flow: &FlowContext, account: &DatagramAccount) {
         let now_ns = monotonic_ns();
         let limit = flow.limit.as_ref();

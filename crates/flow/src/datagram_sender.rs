@@ -20,19 +20,19 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The datagrams that are sent singly between two pauses.
+/// Datagrams sent one by one between two pauses.
 const PAUSE_EVERY: u64 = 16;
-/// The part of the time these took that a pause takes: iperf3's own sender spends about as much on its clocks and select().
+/// Pause relative to the time of the datagrams before it: iperf3's own sender spends about as much on its clocks and select().
 const PAUSE_PART: u64 = 16;
 /// Maximum pause, ns.
 const MAX_PAUSE_NS: u64 = 20_000;
-/// The pause after a datagram that the kernel had no room for, ns.
+/// Pause after a datagram that the kernel had no room for, ns.
 const RESEND_PAUSE_NS: u64 = 100_000;
-/// Maximum size of what is handed to the kernel in one call, bytes.
+/// Maximum bytes handed to the kernel in one call.
 pub const MAX_BATCH: usize = 1 << 16;
-/// The reports about the path MTU in place of which a datagram is sent again.
+/// Maximum path MTU errors after which the same datagram is sent again.
 const MAX_PATH_REPORTS: u32 = 1000;
-/// The number of datagrams the kernel may refuse while none has left.
+/// Maximum errors of the kernel before the first datagram has left.
 const MAX_FIRST_ERRORS: u64 = 1000;
 
 /// The rate of a UDP sender.

@@ -3,19 +3,19 @@
 use super::wake_up_error::WakeUpError;
 use caudal_core::plan::Pacing;
 
-/// The last part of a wait that a precise sender spends awake, ns; a balanced one never spends more.
+/// Maximum busy wait of a precise sender before a departure, ns; a balanced one never exceeds it either.
 const MAX_AWAKE_NS: u64 = 60_000;
-/// Precise schedules with larger gaps than this are not awaited awake: a late departure is a small error there, ns.
+/// Maximum gap of a precise schedule for a busy wait, ns: with larger ones a late departure is a small error.
 const AWAKE_BELOW_GAP_NS: f64 = 1_000_000.0;
-/// Maximum sleep before the signals are looked at again, ns.
+/// Maximum sleep between two checks of the signals, ns.
 const MAX_SLEEP_NS: u64 = 50_000_000;
-/// The part of its time that a balanced sender may spend waiting awake.
+/// Maximum share of its time that a balanced sender spends in busy waits.
 const AWAKE_PART: f64 = 1.0 / 40.0;
-/// Maximum time awake that a balanced sender saves up in one part of a wait, ns: seldom departures stay cheap.
+/// Maximum busy wait that a balanced sender earns in one part of a wait, ns: slow schedules stay cheap.
 const MAX_EARNED_NS: f64 = 3_000.0;
-/// Maximum time awake that a balanced sender saves up, ns.
+/// Maximum busy wait that a balanced sender saves up, ns.
 const MAX_SAVED_NS: f64 = 500_000.0;
-/// The part of its savings by which it wakes up earlier than usual.
+/// Share of its savings by which it wakes up early.
 const LEAD_PART: f64 = 1.0 / 16.0;
 
 /// The next part of a wait.

@@ -219,9 +219,9 @@ impl RunError {
     }
 }
 
-/// The descriptors that an end needs for each flow of a test: its socket, and a pipe's end that its thread writes to.
+/// Descriptors of one end per flow: its socket, and the end of a pipe that its thread writes to.
 const DESCRIPTORS_PER_FLOW: u64 = 2;
-/// The descriptors that an end needs beside those, a server for a single client.
+/// Further descriptors of one end; of a server, for a single client.
 const OTHER_DESCRIPTORS: u64 = 20;
 
 impl RunError {

@@ -15,15 +15,15 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// The rounds in which all flows are tried.
+/// Rounds in which all flows are tried.
 const ROUNDS: usize = 3;
-/// The time between two packets, ns: servers answer 200 of such datagrams a second.
+/// Time between two packets, ns: servers answer 200 of such datagrams a second.
 const GAP_NS: u64 = 10_000_000;
-/// The time for an answer after the last packet of a round, ns.
+/// Maximum wait for an answer after the last packet of a round, ns.
 const ANSWER_NS: u64 = 1_000_000_000;
-/// The time between two looks for answers, ns.
+/// Time between two checks for answers, ns.
 const LOOK_NS: u64 = 10_000_000;
-/// The tries of a hop, a second apart: routers limit their answers.
+/// Tries per hop, a second apart: routers limit their answers.
 const HOP_TRIES: u32 = 2;
 
 /// A flow that was tried.

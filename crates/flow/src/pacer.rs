@@ -3,24 +3,26 @@
 use caudal_core::plan::Pacing;
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
+use caudal_stats::{log_bucket, log_bucket_range, quantile_bucket};
 
 /// Minimum gap between datagrams that leave one by one where departures are precise, ns; closer ones leave in batches.
 const SINGLE_GAP_NS: f64 = 20_000.0;
-/// The time a batch covers where departures are precise, ns.
+/// Time that a batch of a precise schedule covers, ns.
 const BATCH_NS: f64 = 50_000.0;
-/// The time a balanced batch covers at least, to half a gap: a sleep takes a large part of less, ns.
+/// Minimum time of a balanced batch, to half a gap, ns: of a shorter one the sleep takes a large part.
 const MIN_BALANCED_BATCH_NS: f64 = 45_000.0;
-/// The time a balanced batch covers at most, to half a gap: half the error of datagrams that leave at
-/// ticks of 1 ms, ns.
+/// Maximum time of a balanced batch, to half a gap, ns: half the error of datagrams that leave at ticks of 1 ms.
 const MAX_BALANCED_BATCH_NS: f64 = 450_000.0;
-/// The datagrams of a balanced batch that takes neither less time nor more: each sleep and each call of the kernel serves that many.
+/// Datagrams of a balanced batch within these times: one sleep and one system call for so many.
 const BALANCED_BATCH: f64 = 4.0;
 /// Minimum time between balanced departures, as a multiple of the usual wake-up error.
 const MIN_WAKE_UPS: f64 = 1.5;
-/// Maximum lag of the schedule, ns: what is missed beyond it is given up.
+/// Maximum lag behind the schedule, ns: what is due beyond it is not sent.
 const MAX_LAG_NS: f64 = 1e9;
-/// The finest step of the error histogram, ns.
-const STEP_NS: f64 = 100.0;
+/// Sixteen buckets of errors for each power of two ns.
+const SUB_BITS: u32 = 4;
+/// Maximum error with a bucket of its own, ns.
+const MAX_ERROR_NS: u64 = 1 << 36;
 
 /// The next step of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,7 +177,7 @@ impl Pacer {
             if let Some(last) = self.last {
                 let gap = at_ns.saturating_sub(last.at_ns) as f64;
                 let scheduled = self.gap_ns * f64::from(last.datagrams);
-                self.errors.record((gap - scheduled).abs());
+                self.errors.record((gap - scheduled).abs().round() as u64);
             }
             self.last = Some(PacedDeparture {
                 at_ns,
@@ -196,9 +198,9 @@ impl Pacer {
             departures,
             datagrams_per_departure: self.sent as f64 / departures.max(1) as f64,
             scheduled_gap_us: self.period_ns() / 1e3,
-            error_p50_us: self.errors.quantile(0.5) / 1e3,
-            error_p99_us: self.errors.quantile(0.99) / 1e3,
-            error_max_us: self.errors.max / 1e3,
+            error_p50_us: self.errors.quantile_us(0.5),
+            error_p99_us: self.errors.quantile_us(0.99),
+            error_max_us: self.errors.max_ns as f64 / 1e3,
             slipped_us: self.slipped_ns / 1e3,
         }
     }
@@ -222,43 +224,36 @@ fn batch_of(gap_ns: f64, pacing: Pacing) -> u32 {
     }) as u32
 }
 
-/// Counts errors in buckets of an eighth of an octave, from 0.1 µs up.
+/// Counts errors in ns, in buckets of at most a sixteenth of their values.
 #[derive(Debug)]
 struct ErrorHistogram {
-    buckets: [u64; 256],
+    buckets: Vec<u64>,
     count: u64,
-    max: f64,
+    max_ns: u64,
 }
 
 impl Default for ErrorHistogram {
     fn default() -> Self {
         Self {
-            buckets: [0; 256],
+            buckets: vec![0; log_bucket(MAX_ERROR_NS, SUB_BITS) + 1],
             count: 0,
-            max: 0.0,
+            max_ns: 0,
         }
     }
 }
 
 impl ErrorHistogram {
-    fn record(&mut self, error_ns: f64) {
-        let bucket = ((error_ns / STEP_NS).max(1.0).log2() * 8.0) as usize;
-        self.buckets[bucket.min(255)] += 1;
+    fn record(&mut self, error_ns: u64) {
+        self.buckets[log_bucket(error_ns.min(MAX_ERROR_NS), SUB_BITS)] += 1;
         self.count += 1;
-        self.max = self.max.max(error_ns);
+        self.max_ns = self.max_ns.max(error_ns);
     }
 
-    /// The upper edge of the bucket that holds the quantile.
-    fn quantile(&self, q: f64) -> f64 {
-        let rank = (q * self.count as f64).ceil() as u64;
-        let mut below = 0;
-        for (bucket, count) in self.buckets.iter().enumerate() {
-            below += count;
-            if below >= rank.max(1) {
-                return (STEP_NS * ((bucket + 1) as f64 / 8.0).exp2()).min(self.max);
-            }
-        }
-        0.0
+    /// The upper edge in µs of the bucket that holds the quantile; 0 without errors.
+    fn quantile_us(&self, q: f64) -> f64 {
+        let bucket = quantile_bucket(self.buckets.iter().copied(), self.count, q);
+        let upper = bucket.map_or(0, |bucket| log_bucket_range(bucket, SUB_BITS).1);
+        upper.min(self.max_ns) as f64 / 1e3
     }
 }
 

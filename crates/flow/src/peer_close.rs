@@ -7,9 +7,9 @@ use std::io::{self, Read};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// The time an end whose data has been acknowledged waits for the other end to close.
+/// Maximum wait for the other end to close after all data has been acknowledged.
 const ACKNOWLEDGED_CLOSE: Duration = Duration::from_secs(2);
-/// The interval at which the queue of what is not acknowledged is looked at.
+/// Interval at which the queue of unacknowledged data is checked.
 const QUEUE_CHECK: Duration = Duration::from_millis(250);
 
 /// What became of a connection that this end has half-closed.

@@ -28,7 +28,7 @@ impl SessionLimits {
         }
     }
 
-    /// What clients are told of them.
+    /// The limits as they are announced to clients.
     pub fn published(&self) -> PublishedLimits {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         PublishedLimits {

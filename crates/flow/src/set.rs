@@ -2,7 +2,7 @@
 
 use super::connection_reader::ConnectionReader;
 use super::counters::FlowCounters;
-use super::gate::StartGate;
+use super::signals::StartGate;
 use super::test_limit::{LimitReached, TestLimit};
 use super::thread::{FlowContext, FlowThread, FlowWork};
 use crate::error::RunError;

@@ -1,6 +1,8 @@
 //! The flags between a flow's thread and those that control it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// The flags of a running flow.
 #[derive(Debug, Default)]
@@ -58,5 +60,31 @@ impl FlowSignals {
     /// `true` when the flow's thread has written its counters for the last time.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Relaxed)
+    }
+}
+
+/// The gate at which senders wait for the start of a test.
+#[derive(Debug, Default)]
+pub struct StartGate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl StartGate {
+    /// Lets all senders through, now and later.
+    pub(crate) fn open(&self) {
+        *self.is_open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.opened.notify_all();
+    }
+
+    /// Waits until the gate is open, or the flow is stopped.
+    pub fn wait(&self, signals: &FlowSignals) {
+        let mut is_open = self.is_open.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*is_open && !signals.is_stopped() {
+            is_open = self
+                .opened
+                .wait(is_open)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }

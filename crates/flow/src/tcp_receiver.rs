@@ -1,22 +1,30 @@
 //! The receiving end of a TCP flow.
 
-use super::stream_observer::StreamObserver;
+use super::counters::FlowCounters;
 use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use super::wakeup_threshold::WakeupThreshold;
 use crate::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::tcp;
+use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
-/// Minimum a receiver asks the kernel for in one call, bytes.
+/// A reader of a protocol's own fields in the stream that a TCP receiver copies.
+pub trait StreamObserver: Debug + Send {
+    /// Takes the next bytes of the stream, which were just read, and counts what it finds in them.
+    fn take(&mut self, bytes: &[u8], counters: &FlowCounters);
+}
+
+/// Minimum size of one receive, bytes.
 const MIN_RECEIVE: usize = 128 << 10;
-/// Maximum a receiver that copies asks the kernel for in one call, bytes.
+/// Maximum size of one receive that copies, bytes.
 const MAX_RECEIVE: usize = 1 << 20;
-/// Maximum a receiver that discards asks the kernel to drop in one call, bytes.
+/// Maximum bytes that one receive discards.
 const DISCARD_BLOCK: usize = 4 << 20;
 
 /// The receive buffer for blocks of `length` bytes.

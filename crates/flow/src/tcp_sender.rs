@@ -18,25 +18,25 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// The time after the end of a test in which its last data may be acknowledged, ns.
+/// Maximum wait for the last acknowledgement after the end of a test, ns.
 const DRAIN_NS: u64 = 1_000_000_000;
-/// The time a test that ends by bytes may make no progress before the rest is given up, ns.
+/// Maximum time without progress of a test that ends by bytes, ns.
 const STALLED_NS: u64 = 10_000_000_000;
-/// The time a stopped sender waits longer for its data to be acknowledged, ns.
+/// Maximum further wait of a stopped sender for acknowledgements, ns.
 const STOPPED_NS: u64 = 1_000_000_000;
-/// Minimum time before the end of a flow at which the other end closes early, ns: its clock may run a little ahead.
+/// Minimum time before the end of a flow for a close of the other end to be early, ns: its clock may run a little ahead.
 const MIN_EARLY_NS: u64 = 250_000_000;
-/// The part of the flow's time that is the minimum for long tests.
+/// The same for long tests, as a share of the flow's time.
 const EARLY_PART: u64 = 20;
-/// Maximum sleep before the signals are looked at again, ns.
+/// Maximum sleep between two checks of the signals, ns.
 const MAX_SLEEP_NS: u64 = 10_000_000;
-/// The part of the queue that the end of the stream is, which follows all data: its acknowledgement may be delayed.
+/// Queue occupied by the FIN, whose acknowledgement may be delayed, bytes.
 const FIN_BYTES: u32 = 1;
-/// The state of a connection that has ended, in the kernel's account of it.
+/// State of a closed connection in `tcp_info`.
 const CLOSED_STATE: u8 = 7;
-/// The time after its end in which a sender that would half-close for the rest of a block may hand that over instead, ns.
+/// Maximum time after its end in which a sender completes its last block instead of closing within it, ns.
 const MAX_FINISH_NS: u64 = 20_000_000;
-/// The interval at which a sender looks whether a budget that is used up was extended, ns.
+/// Interval at which a sender without budget checks for more, ns.
 const BUDGET_CHECK_NS: u64 = 1_000_000;
 
 /// The way in which a protocol ends a connection on which it has sent its last byte.

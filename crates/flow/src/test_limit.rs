@@ -8,21 +8,21 @@ use caudal_sys::clock::{monotonic_ns, sleep_until};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The time by which a test that ends by itself may exceed its maximum duration: its last payload is on the way.
+/// Excess over the maximum duration allowed to a test that ends by itself, ns: its last payload is on the way.
 const GRACE_NS: u64 = 1_000_000_000;
-/// The time for which a TCP receiver that read less than it may can catch up, ns.
+/// Time for which a TCP receiver that read less than allowed may catch up, ns.
 const CATCH_UP_NS: u64 = 100_000_000;
-/// The time whose worth of bytes a TCP receiver that keeps a rate reads at once, ns.
+/// Time's worth of bytes that a rate-limited TCP receiver reads at once, ns.
 const READ_NS: u64 = 10_000_000;
-/// Minimum that such a receiver reads at once, bytes.
+/// Minimum read of such a receiver, bytes.
 const MIN_READ: u64 = 1448;
-/// The part of the rate, in tenths, at which the datagrams of a test may arrive for long.
+/// Sustained rate of arriving datagrams that is allowed, in tenths of the limit.
 const DATAGRAM_TENTHS: u64 = 12;
-/// Datagrams that may arrive at once besides a second's worth of the rate, bytes.
+/// Burst of datagrams allowed beyond a second's worth of the rate, bytes.
 const DATAGRAM_BURST_BYTES: u64 = 64 << 10;
-/// The amount by which each flow that is received may exceed the maximum: its sender counts whole blocks, bytes.
+/// Excess over the maximum allowed to each received flow, bytes: its sender counts whole blocks.
 const LAST_BLOCK_BYTES: u64 = 128 << 10;
-/// Maximum sleep before the signals are looked at again, ns.
+/// Maximum sleep between two checks of the signals, ns.
 const MAX_SLEEP_NS: u64 = 20_000_000;
 
 /// The limit of the server that a test reached.
@@ -45,7 +45,7 @@ pub enum LimitReached {
     Memory(#[from] MemoryExhausted),
 }
 
-/// The end of a test, as far as its plan tells.
+/// The end of a test that its plan gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannedEnd {
     /// It ends by itself, within the maximum duration or soon after it.
@@ -369,7 +369,7 @@ mod tests {
     }
 
     proptest! {
-        /// A reader that waits as told takes no more than the rate, however irregularly it is scheduled.
+        /// A reader that waits for as long as given reads no more than the rate, however irregularly it is scheduled.
         #[test]
         fn a_reader_that_waits_keeps_the_rate(
             bps in 1000_u64..10_000_000_000,

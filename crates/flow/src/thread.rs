@@ -1,8 +1,7 @@
 //! The thread of one end of a flow.
 
 use super::counters::FlowCounters;
-use super::gate::StartGate;
-use super::signals::FlowSignals;
+use super::signals::{FlowSignals, StartGate};
 use super::tcp_state::tcp_state;
 use super::test_limit::TestLimit;
 use crate::socket::DataSocket;
@@ -21,7 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 const STACK_BYTES: usize = 512 << 10;
-/// Maximum sleep before a delayed flow looks whether it is stopped, ns.
+/// Maximum sleep of a delayed flow between two checks of its signals, ns.
 const MAX_SLEEP_NS: u64 = 20_000_000;
 
 /// The work of a flow's thread.

@@ -1,9 +1,9 @@
-//! A rate that varies: drawn anew at a fixed interval, from a log-normal distribution. Time is an argument.
+//! A rate that varies: redrawn at a fixed interval, from a log-normal distribution. Time is an argument.
 
 use caudal_core::units::BitRate;
 use caudal_stats::normal_quantile;
 
-/// The time for which a rate holds, ns: that of iperf 2.
+/// Time for which a rate holds, ns: that of iperf 2.
 const PERIOD_NS: u64 = 100_000_000;
 
 /// A rate that varies.

@@ -1,10 +1,10 @@
 //! The wake-up error of a thread: how late it runs after the time it asked to be woken at. Times are arguments.
 
-/// The part of an estimate by which it moves at most in one step.
+/// Maximum step of an estimate, relative to it.
 const STEP_PART: f64 = 1.0 / 8.0;
 /// Minimum step of an estimate, ns.
 const MIN_STEP_NS: f64 = 400.0;
-/// The estimate before anything is known, ns: what an idle machine with high-resolution timers needs.
+/// Initial estimate, ns: what an idle machine with high-resolution timers needs.
 const FIRST_NS: f64 = 10_000.0;
 /// Maximum estimate, ns: a thread that wakes later than this waits for a processor, not for its timer.
 const MAX_NS: f64 = 1_000_000.0;

@@ -2,7 +2,7 @@
 
 use caudal_core::units::BitRate;
 
-/// The time whose worth of bytes a sender that keeps a rate hands over at once, ns.
+/// Time's worth of bytes that a paced sender writes at once, ns.
 const SLICE_NS: u64 = 2_000_000;
 
 /// The pieces in which a TCP sender that keeps a rate writes.

@@ -10,11 +10,11 @@ use caudal_core::sample::Role;
 use caudal_core::units::ByteCount;
 use caudal_core::warning::WarningCode;
 
-/// A difference of bytes up to this share is rounding, or the last moment of a test.
+/// Maximum relative difference of byte counts that is rounding, or the last moment of a test.
 const TOLERANCE: f64 = 0.05;
-/// The same where a difference has an explanation that leaves no rest.
+/// The same for a difference that an explanation accounts for completely.
 const EXACT: f64 = 0.02;
-/// A counter of 32 bits begins again here.
+/// Range of a 32-bit counter.
 const WRAP: f64 = 4_294_967_296.0;
 const ENDS: [Role; 2] = [Role::Sender, Role::Receiver];
 
@@ -117,7 +117,7 @@ fn wrapped_by_rate(count: &mut LogCounts, warnings: &mut Vec<String>) {
     }
 }
 
-/// Bytes in no time: their rate is not known, unless the intervals tell the time.
+/// Bytes in no time: their rate is not known, unless the intervals give the time.
 fn no_time(flow: &mut LogFlow, warnings: &mut Vec<String>) {
     let rows = flow.intervals.iter().filter(|row| !row.omitted);
     let span = rows.fold(None, |span: Option<(f64, f64)>, row| {

@@ -7,7 +7,7 @@ use super::log::{Log, LogFormat};
 use super::{iperf2_csv, iperf2_text, iperf3_text, line, nttcp};
 use serde_json::Value;
 
-/// The lines in which a log in JSON begins.
+/// Maximum lines before a JSON document.
 const MAX_LINES_BEFORE_JSON: usize = 64;
 
 /// Reads the tests of a text in any of the formats.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Bytes that are looked at to find the encoding.
+/// Bytes examined to find the encoding.
 const LOOKED_AT: usize = 512;
 
 /// The two orders of bytes in UTF-16.

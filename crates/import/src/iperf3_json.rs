@@ -23,7 +23,7 @@ pub fn from_objects(objects: &[Value]) -> Vec<Log> {
     logs
 }
 
-/// How deep in an object of another program the objects of iperf3 may be.
+/// Maximum depth of iperf3's objects in an object of another program.
 const MAX_DEPTH: u32 = 6;
 
 /// Adds the test of an object, or those that it holds: scripts put results into lists and under names.

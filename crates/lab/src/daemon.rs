@@ -16,16 +16,15 @@ use serde::{Deserialize, Serialize};
 use crate::control::{ControlReply, ControlRequest};
 use crate::error::LabError;
 use crate::host::namespace_error;
-use crate::identity::LabIdentity;
-use crate::lab::Lab;
+use crate::lab::{Lab, LabIdentity};
 use crate::record::LabRecord;
 use crate::registry::Registry;
 
-/// The longest first line of input in bytes.
+/// Maximum length of the first line of input, bytes.
 const MAX_START_BYTES: u64 = 64 << 20;
-/// The longest request in bytes.
+/// Maximum length of a request, bytes.
 const MAX_REQUEST_BYTES: u64 = 64 << 10;
-/// The time within which a client must send its request.
+/// Maximum wait for the request of a client.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The first line of input of the process.

@@ -1,23 +1,31 @@
 //! Labs: a topology that is up.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
-
+use crate::congestion::CongestionPermission;
+use crate::emulator::Emulator;
+use crate::error::LabError;
+use crate::host::HostNamespace;
+use crate::processes;
 use caudal_core::units::BitRate;
 use caudal_link::model::NetworkModel;
 use caudal_link::probability::Probability;
 use caudal_sys::namespace::{NamespaceEntry, NamespaceId, NetworkNamespace};
 use caudal_sys::process;
 use caudal_topology::{Driver, LinkEnd, NodeRole, Topology};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::congestion::CongestionPermission;
-use crate::emulator::Emulator;
-use crate::error::LabError;
-use crate::host::HostNamespace;
-use crate::identity::LabIdentity;
-use crate::processes;
+/// The names by which a lab and what belongs to it are found.
+#[derive(Debug, Clone, Copy)]
+pub struct LabIdentity<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The identifier that marks its namespaces, so that processes in them are found after the lab's was killed.
+    pub id: &'a str,
+    /// The directory for its files, which exists and is used by nothing else.
+    pub directory: &'a Path,
+}
 
 /// A topology that is up until this value is dropped: hosts, links, the emulator, and every process on its hosts.
 #[derive(Debug)]

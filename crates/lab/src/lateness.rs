@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use caudal_link::lab_report::DeliveryLateness;
-use hdrhistogram::Histogram;
+use caudal_stats::LatencyHistogram;
 
 /// Minimum lateness of a delivery to count as a stall.
 ///
@@ -11,29 +11,17 @@ use hdrhistogram::Histogram;
 /// and then everything at once behave differently from hosts on a wire.
 const STALL: Duration = Duration::from_millis(10);
 
-/// The largest lateness in the histogram in nanoseconds, about eighteen minutes.
-const MAX_NS: u64 = 1 << 40;
-
 /// The lateness of deliveries, relative to the time that the link model gives.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LatenessHistogram {
-    histogram: Histogram<u64>,
+    histogram: LatencyHistogram,
     stalls: u64,
-}
-
-impl Default for LatenessHistogram {
-    fn default() -> Self {
-        Self {
-            histogram: Histogram::new_with_bounds(1, MAX_NS, 2).expect("these bounds are allowed"),
-            stalls: 0,
-        }
-    }
 }
 
 impl LatenessHistogram {
     /// Adds a delivery that was `ns` nanoseconds late.
     pub(crate) fn record(&mut self, ns: u64) {
-        self.histogram.saturating_record(ns);
+        self.histogram.record_ns(ns);
         if ns > STALL.as_nanos() as u64 {
             self.stalls += 1;
         }
@@ -41,14 +29,12 @@ impl LatenessHistogram {
 
     /// Its summary, with the number of frames that were never read.
     pub(crate) fn summary(&self, unread: u64) -> DeliveryLateness {
-        let us = |ns: u64| ns as f64 / 1e3;
-        let at = |percent: f64| us(self.histogram.value_at_quantile(percent / 100.0));
-        let has_samples = !self.histogram.is_empty();
+        let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
         DeliveryLateness {
-            deliveries: self.histogram.len(),
-            p50_us: has_samples.then(|| at(50.0)),
-            p99_us: has_samples.then(|| at(99.0)),
-            max_us: has_samples.then(|| us(self.histogram.max())),
+            deliveries: self.histogram.n(),
+            p50_us: us(self.histogram.quantile_ns(0.5)),
+            p99_us: us(self.histogram.quantile_ns(0.99)),
+            max_us: us(self.histogram.max_ns()),
             stalls: self.stalls,
             unread,
             must_repeat: self.stalls > 0 || unread > 0,

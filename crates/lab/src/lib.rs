@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod addressing;
-mod client;
 mod congestion;
 mod control;
 pub mod daemon;
@@ -15,7 +14,6 @@ mod device;
 mod emulator;
 mod error;
 mod host;
-mod identity;
 mod interface_alias;
 mod kernel_link;
 mod lab;
@@ -36,6 +34,5 @@ pub use congestion::restore_congestion_controls;
 pub use control::{ControlRequest, LinkChange};
 pub use daemon_process::DaemonProcess;
 pub use error::LabError;
-pub use identity::LabIdentity;
-pub use lab::Lab;
+pub use lab::{Lab, LabIdentity};
 pub use record::LabRecord;

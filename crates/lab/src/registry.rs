@@ -10,8 +10,7 @@ use caudal_link::lab_report::LabReport;
 use caudal_sys::namespace::{NamespaceEntry, NetworkNamespace};
 use caudal_sys::process;
 
-use crate::client::{REPLY_TIMEOUT, exchange};
-use crate::control::{ControlReply, ControlRequest};
+use crate::control::{ControlReply, ControlRequest, REPLY_TIMEOUT, exchange};
 use crate::error::LabError;
 use crate::record::LabRecord;
 

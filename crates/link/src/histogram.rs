@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use caudal_stats::{log_bucket, log_bucket_range, quantile_bucket};
+
 use crate::time::duration_to_ns;
 
-/// Buckets for each power of two nanoseconds.
-const BUCKETS_PER_OCTAVE: u64 = 4;
+/// Four buckets for each power of two nanoseconds.
+const SUB_BITS: u32 = 2;
 const BUCKETS: usize = 256;
 
 /// Durations: their count, mean and maximum, and a histogram with four buckets per octave.
@@ -52,7 +54,7 @@ impl DurationHistogram {
         self.count += 1;
         self.total_ns += u128::from(ns);
         self.max_ns = self.max_ns.max(ns);
-        self.buckets[bucket(ns)] += 1;
+        self.buckets[log_bucket(ns, SUB_BITS)] += 1;
     }
 
     /// The number of durations, those of zero included.
@@ -87,41 +89,15 @@ impl DurationHistogram {
         }
     }
 
-    /// The duration that `fraction` of the samples do not exceed, at most a quarter too long; `None` without a sample.
+    /// The duration that `fraction` of the samples do not exceed, at most a quarter too long; `None` without a sample or for a
+    /// fraction outside 0 to 1.
     #[must_use]
     pub fn quantile(&self, fraction: f64) -> Option<Duration> {
-        let rank = (fraction.clamp(0.0, 1.0) * self.count as f64).ceil() as u64;
-        let mut seen = 0;
-        for (index, count) in self.buckets.iter().enumerate() {
-            seen += count;
-            if seen > 0 && seen >= rank {
-                let upper = upper_ns(index).min(self.max_ns);
-                return Some(Duration::from_nanos(upper));
-            }
-        }
-        None
+        let counts = self.buckets.iter().copied();
+        let bucket = quantile_bucket(counts, self.count, fraction)?;
+        let (_, upper) = log_bucket_range(bucket, SUB_BITS);
+        Some(Duration::from_nanos(upper.min(self.max_ns)))
     }
-}
-
-/// The index of the bucket of `ns`: below 4 `ns` itself, above from its three leading bits.
-fn bucket(ns: u64) -> usize {
-    if ns < BUCKETS_PER_OCTAVE {
-        return ns as usize;
-    }
-    let octave = u64::from(u64::BITS - 1 - ns.leading_zeros());
-    ((octave - 1) * BUCKETS_PER_OCTAVE + (ns >> (octave - 2)) % BUCKETS_PER_OCTAVE) as usize
-}
-
-/// The longest duration in bucket `index`.
-fn upper_ns(index: usize) -> u64 {
-    let index = index as u64;
-    if index < BUCKETS_PER_OCTAVE {
-        return index;
-    }
-    let octave = index / BUCKETS_PER_OCTAVE + 1;
-    // In 128 bits, because the last bucket ends at 2^64.
-    let end = u128::from(BUCKETS_PER_OCTAVE + index % BUCKETS_PER_OCTAVE + 1) << (octave - 2);
-    u64::try_from(end - 1).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -138,7 +114,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_quantile_is_at_most_a_quarter_too_long(ns: u64) {
-            let upper = upper_ns(bucket(ns));
+            let (_, upper) = log_bucket_range(log_bucket(ns, SUB_BITS), SUB_BITS);
             prop_assert!(upper >= ns);
             prop_assert!(u128::from(upper) * 4 <= u128::from(ns) * 5 + 4);
             let mut histogram = DurationHistogram::default();

@@ -12,7 +12,7 @@ use crate::random::Rng;
 use crate::stage::{Stage, TimedFrame};
 use crate::time::{SimTime, duration_to_ns};
 
-/// Maximum delay that is drawn, an hour: floating-point numbers are exact to the nanosecond far beyond it.
+/// Maximum delay drawn, an hour: floating-point numbers are exact to the nanosecond far beyond it.
 const MAX_DELAY_NS: f64 = 3.6e12;
 
 /// The shape of a distribution, with its parameters.

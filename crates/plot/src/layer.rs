@@ -154,20 +154,14 @@ impl FiveNumbers {
     /// The five numbers of samples, at a position; `None` without samples. The whiskers end at the last samples within
     /// one and a half times the box's height from the box; the samples beyond are kept. NaN is ignored.
     ///
-    /// Quartiles interpolate between the neighbouring samples. Source: Tukey, "Exploratory Data Analysis", 1977
-    /// (whiskers); Hyndman and Fan, "Sample Quantiles in Statistical Packages", 1996, definition 7 (quartiles).
+    /// Quartiles and the median are samples, those of rank ⌈q·n⌉. Source: Tukey, "Exploratory Data Analysis", 1977
+    /// (whiskers); Hyndman and Fan, "Sample Quantiles in Statistical Packages", 1996, definition 1 (quartiles).
     #[must_use]
     pub fn from_samples(at: f64, samples: &[f64]) -> Option<Self> {
         let sorted = sorted(samples);
         let quantile = |part: f64| {
-            let rank = part * (sorted.len() - 1) as f64;
-            let (below, above) = (sorted[rank.floor() as usize], sorted[rank.ceil() as usize]);
-            // Equal neighbours are handled first: the difference of two infinite ones is NaN.
-            if below == above {
-                below
-            } else {
-                below + (above - below) * rank.fract()
-            }
+            let rank = (part * sorted.len() as f64).ceil() as usize;
+            sorted[rank.saturating_sub(1)]
         };
         let (min, max) = (*sorted.first()?, *sorted.last()?);
         let (q1, median, q3) = (quantile(0.25), quantile(0.5), quantile(0.75));
@@ -298,7 +292,7 @@ mod tests {
         let five = FiveNumbers::from_samples(8.0, &[1.0, 2.0, 3.0, 4.0, 5.0, 20.0]).unwrap();
         assert_eq!(
             (five.at, five.low, five.q1, five.median, five.q3, five.high),
-            (8.0, 1.0, 2.25, 3.5, 4.75, 5.0)
+            (8.0, 1.0, 2.0, 3.0, 5.0, 5.0)
         );
         assert_eq!(five.samples, [20.0]);
         assert_eq!(FiveNumbers::from_samples(0.0, &[f64::NAN]), None);

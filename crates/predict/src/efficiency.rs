@@ -13,7 +13,7 @@ pub const TRANSFER_HEADER: u32 = 20;
 /// The source of framing overheads.
 pub(crate) const FRAMING_SOURCE: &str = "IEEE 802.3 clauses 3 and 4; RFC 6349 section 3.3.1";
 
-/// The conditions under which framing alone limits the rate.
+/// Conditions under which framing alone limits the rate.
 pub(crate) const FULL_FRAMES: &str =
     "one flow, every frame full, nothing else on the link, no loss";
 

@@ -1,14 +1,14 @@
-//! Which of several flows over one path, told apart by their source ports, get answers.
+//! Which of several flows over one path, which differ in their source ports, get answers.
 
 use std::num::NonZeroU32;
 
-/// Minimum tries without an answer, each beside a flow that was answered, before a flow counts as dropped.
+/// Minimum unanswered tries, each beside a flow that was answered, for a flow to count as dropped.
 const MIN_UNANSWERED_TRIES: usize = 3;
 
 /// The tries of one flow, a place for each round in which all flows are tried at the same time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowTries {
-    /// The source port, by which the path tells the flow from the others.
+    /// The source port, by which the path distinguishes the flow.
     pub source_port: u16,
     /// Whether it was answered in each round; `None` in rounds in which it was not tried.
     pub answered: Vec<Option<bool>>,

@@ -6,7 +6,6 @@
 
 pub mod available_bandwidth;
 mod cannot_tell;
-mod confidence;
 pub mod duplex;
 pub mod end_to_end;
 pub mod flow_answers;
@@ -15,8 +14,6 @@ mod line_fit;
 pub mod narrow_capacity;
 pub mod prober;
 mod rate_estimate;
-mod sorted;
 
 pub use cannot_tell::CannotTell;
-pub use confidence::Confidence;
-pub use rate_estimate::RateEstimate;
+pub use rate_estimate::{Confidence, RateEstimate};

@@ -1,6 +1,6 @@
 //! A line through points, some of which may be far off.
 
-use crate::sorted::median;
+use caudal_stats::midpoint_median;
 
 /// A line by the weighted median of the slopes between all pairs of points.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,7 +27,7 @@ impl LineFit {
             }
         }
         let slope = weighted_median(slopes)?;
-        let intercept = median(points.iter().map(|(x, y)| y - slope * x).collect())?;
+        let intercept = midpoint_median(points.iter().map(|(x, y)| y - slope * x).collect())?;
         Some(Self { slope, intercept })
     }
 

@@ -1,6 +1,8 @@
 //! A rate with its interval.
 
+use caudal_core::path::StatementConfidence;
 use caudal_core::units::BitRate;
+use std::fmt;
 
 /// A rate with its interval and the number of readings it rests on.
 ///
@@ -59,6 +61,37 @@ pub(crate) fn rate_of(ns_per_byte: f64) -> Option<BitRate> {
     let possible = ns_per_byte > 0.0 && ns_per_byte.is_finite();
     let rate = BitRate::from_f64(8e9 / ns_per_byte).filter(|rate| *rate > BitRate::ZERO);
     rate.filter(|_| possible)
+}
+
+/// The confidence in a statement that rests on more than one number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Confidence {
+    /// Something else explains the readings as well.
+    Low,
+    /// The readings fit, and what would confirm them was not measured.
+    Medium,
+    /// Readings of more than one kind agree, or the interval is narrow.
+    High,
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        })
+    }
+}
+
+impl From<Confidence> for StatementConfidence {
+    fn from(confidence: Confidence) -> Self {
+        match confidence {
+            Confidence::Low => Self::Low,
+            Confidence::Medium => Self::Medium,
+            Confidence::High => Self::High,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A bit for each number of a sliding window.
 
-/// A bit for each number of a window of up to so many numbers, whose beginning moves up. Numbers of the window have bits of their own; whoever
+/// A bit for each number of a window of limited length, whose beginning moves up. Numbers of the window have bits of their own; whoever
 /// moves the window clears what it leaves.
 #[derive(Debug, Clone)]
 pub(crate) struct BitRing {

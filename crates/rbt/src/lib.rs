@@ -22,8 +22,9 @@ pub use config::{
 pub use congestion::{RbtCongestion, UnknownCongestionControl};
 pub use error::{AbortCode, TransferError};
 pub use handshake::{
-    AcceptedSession, Grant, Initiator, InitiatorStatus, Proposal, Responder, Response, VERSION,
+    AcceptedSession, Grant, Initiator, InitiatorStatus, Proposal, Responder, Response,
 };
 pub use receiver::{BlockReceiver, Ecn, ReceiverCounts, ReceiverStatus};
 pub use sender::{BlockSender, SenderCounts, SenderStatus, Transmit};
 pub use source::{BlockSource, MemoryContent};
+pub use wire::VERSION;

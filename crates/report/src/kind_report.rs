@@ -1,4 +1,4 @@
-//! What reports, comparisons and exports tell of the runs of a workload: what each workload implements once, and `kinds.rs` lists.
+//! What reports, comparisons and exports show of the runs of a workload: each workload implements it once, and `kinds.rs` lists them.
 
 use crate::compare::run_metrics::RunMetrics;
 use crate::export::page::Block;
@@ -6,7 +6,7 @@ use crate::export::value_table::{ValueRow, ValueTable};
 use caudal_core::run::Run;
 use caudal_store::SampleSeries;
 
-/// What is told of the runs of a workload.
+/// The report of the runs of a workload.
 pub(crate) trait KindReport: Sync {
     /// The workload in the title of a page.
     fn title(&self) -> &'static str;

@@ -9,7 +9,7 @@ use crate::quality::QualityRunReport;
 use crate::rtt::RttRunReport;
 use caudal_core::plan::PlanKind;
 
-/// What is told of the runs of a kind; those of an unknown one are bulk transfers over TCP, which logs of other tools are.
+/// The report of the runs of a kind; of an unknown one, that of bulk transfers over TCP, as in logs of other tools.
 pub(crate) fn kind_report(kind: Option<PlanKind>) -> &'static dyn KindReport {
     match kind {
         Some(PlanKind::Tcp) | None => &BulkReport::Tcp,

@@ -27,7 +27,7 @@ impl PayloadInterval {
     }
 }
 
-/// The default fraction of the fair share below which a flow counts as starved.
+/// Default share of the fair share below which a flow is starved.
 pub const STARVATION_THRESHOLD: f64 = 0.1;
 
 /// Jain's fairness index: `(Σx)²/(n·Σx²)`, 1 when all are equal, 1/n when one has everything.

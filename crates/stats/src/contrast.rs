@@ -12,7 +12,7 @@ use crate::special::student_two_sided;
 use crate::two_sample::{MannWhitney, Welch, hodges_lehmann, holm, mann_whitney, welch};
 use crate::welford::Welford;
 
-/// The largest standard deviation, as a fraction of the mean, that is taken for rounding error.
+/// Maximum standard deviation that counts as rounding error, as a fraction of the mean.
 const MAX_ROUNDING_ERROR: f64 = 1e-12;
 
 /// The summary of the results of one side.
@@ -197,7 +197,7 @@ fn check_comparable(a: &[f64], b: &[f64], confidence: f64) -> Result<(), NotComp
     Ok(())
 }
 
-/// Adjusts the p-values of comparisons made together by Holm's method and decides their significance anew.
+/// Adjusts the p-values of comparisons made together by Holm's method and decides their significance again.
 pub fn adjust_for_multiple_comparisons(all: &mut [&mut Contrast], confidence: f64) {
     let alpha = 1.0 - confidence;
     let difference_ps: Vec<f64> = all.iter().map(|one| one.p).collect();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::trend::mann_kendall;
 
-/// Minimum number of results in which a trend is looked for.
+/// Minimum results for a trend.
 const MIN_RESULTS: usize = 4;
 
 /// The result of one run with its time.

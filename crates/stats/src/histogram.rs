@@ -1,11 +1,11 @@
-//! A histogram of latencies in fixed memory, to three significant digits.
+//! Histograms: of latencies in fixed memory, to three significant digits, and the buckets of coarser ones.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::quantile::samples_needed;
+use crate::quantile::{rank, samples_needed};
 
-/// The largest latency recorded, an hour in ns; larger ones are recorded as this.
+/// Maximum latency, an hour in ns; larger ones count as this.
 const MAX_NS: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 
@@ -45,6 +45,43 @@ impl HistogramBucket {
             high: low + ((1 << index) - 1),
         })
     }
+}
+
+/// The bucket of `value` in a histogram that divides each power of two into `2^sub_bits` buckets of equal width.
+///
+/// A bucket is at most `1/2^sub_bits` of its values wide; values below `2^(sub_bits + 1)` have a bucket each.
+#[inline]
+#[must_use]
+pub const fn log_bucket(value: u64, sub_bits: u32) -> usize {
+    if value < 1 << sub_bits {
+        return value as usize;
+    }
+    let shift = value.ilog2() - sub_bits;
+    (((shift as u64) << sub_bits) + (value >> shift)) as usize
+}
+
+/// The smallest and the largest value of a [`log_bucket`].
+#[must_use]
+pub const fn log_bucket_range(bucket: usize, sub_bits: u32) -> (u64, u64) {
+    let (bucket, sub_buckets) = (bucket as u64, 1 << sub_bits);
+    if bucket < sub_buckets {
+        return (bucket, bucket);
+    }
+    let shift = (bucket >> sub_bits) - 1;
+    let low = (sub_buckets + bucket % sub_buckets) << shift;
+    (low, low + ((1 << shift) - 1))
+}
+
+/// The bucket with the value of rank `⌈q·n⌉`, of a histogram whose `counts` add up to `n`; `None` when it is empty or `q` is
+/// outside 0 to 1.
+#[must_use]
+pub fn quantile_bucket(counts: impl IntoIterator<Item = u64>, n: u64, q: f64) -> Option<usize> {
+    let rank = rank(n, q)?;
+    let mut reached = 0;
+    counts.into_iter().position(|count| {
+        reached += count;
+        reached >= rank
+    })
 }
 
 /// A histogram of latencies in nanoseconds up to an hour, to three significant digits, in about 270 kB.
@@ -189,6 +226,16 @@ mod tests {
     }
 
     #[test]
+    fn the_quantile_of_a_histogram_is_in_the_bucket_of_its_rank() {
+        let counts = [0, 3, 0, 6, 1];
+        for (q, bucket) in [(0.0, 1), (0.3, 1), (0.31, 3), (0.9, 3), (0.91, 4), (1.0, 4)] {
+            assert_eq!(quantile_bucket(counts, 10, q), Some(bucket), "{q}");
+        }
+        assert_eq!(quantile_bucket(counts, 10, 1.1), None);
+        assert_eq!(quantile_bucket([0, 0], 0, 0.5), None);
+    }
+
+    #[test]
     fn an_empty_histogram_has_no_percentiles() {
         let empty = LatencyHistogram::new();
         assert_eq!(
@@ -221,6 +268,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_bucket_holds_its_value_and_is_narrow(value: u64, sub_bits in 0_u32..8) {
+            let bucket = log_bucket(value, sub_bits);
+            let (low, high) = log_bucket_range(bucket, sub_bits);
+            prop_assert!(low <= value && value <= high);
+            prop_assert!(high - low <= low >> sub_bits);
+            prop_assert_eq!(log_bucket(low, sub_bits), bucket);
+            prop_assert_eq!(log_bucket(high, sub_bits), bucket);
+        }
+
         #[test]
         fn merging_equals_recording_every_latency(left: Vec<u64>, right: Vec<u64>) {
             let histogram_from = |values: &[u64]| {

@@ -38,7 +38,9 @@ pub use contrast::{
 pub use critical::{normal_quantile, student_t_quantile};
 pub use drift::{Drift, RunOrder, TimedValue};
 pub use estimate::{Estimate, IntervalMethod};
-pub use histogram::{HistogramBucket, LatencyHistogram};
+pub use histogram::{
+    HistogramBucket, LatencyHistogram, log_bucket, log_bucket_range, quantile_bucket,
+};
 pub use margin::{difference_interval, exceeding_p, runs_to_exclude_limit};
 pub use mean::{
     MIN_TRIALS_OF_INTERVAL, max_variation, mean_interval, mean_of_trials, prediction_interval,
@@ -47,8 +49,8 @@ pub use mean::{
 pub use paired_ratio::paired_ratio;
 pub use proportion::{exact_upper, wilson};
 pub use quantile::{
-    DistributionSummary, QuantileRanks, correct_coordinated_omission, nearest_rank, quantile_ranks,
-    samples_needed, samples_needed_two_sided,
+    DistributionSummary, QuantileRanks, correct_coordinated_omission, median, midpoint_median,
+    nearest_rank, quantile, quantile_ranks, samples_needed, samples_needed_two_sided,
 };
 pub use steadiness::{coefficient_of_variation, max_relative_residual, uncentred_correlation};
 pub use stop_rule::{StopDecision, StopRule};

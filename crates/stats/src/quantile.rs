@@ -17,7 +17,34 @@ pub fn nearest_rank(sorted: &[f64], q: f64) -> Option<f64> {
     rank(sorted.len() as u64, q).map(|rank| sorted[rank as usize - 1])
 }
 
-/// The rank of quantile `q` among `n` values, from 1 to n.
+/// The quantile `q` of the finite among `values`, in any order, by [`nearest_rank`]; `None` without any.
+#[must_use]
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    nearest_rank(&sorted, q)
+}
+
+/// The median of the finite among `values`, in any order, by [`nearest_rank`]: of an even number the lower of the two in the
+/// middle. `None` without any.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// The median as a step of an estimator: of an even number of values the mean of the two in the middle. `None` without values.
+///
+/// Theil and Sen's slope, Hodges and Lehmann's shift and the median absolute deviation are defined by it; the rank ⌈n/2⌉ of
+/// [`median`], which is for values that are reported, would bias them.
+#[must_use]
+pub fn midpoint_median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    let lower = nearest_rank(&values, 0.5)?;
+    Some(f64::midpoint(lower, upper))
+}
+
+/// The rank of quantile `q` among `n` values, from 1 to n; `None` when there are none or `q` is outside 0 to 1.
 pub(crate) fn rank(n: u64, q: f64) -> Option<u64> {
     if n == 0 || !(0.0..=1.0).contains(&q) {
         return None;
@@ -250,6 +277,24 @@ mod tests {
         assert_eq!(nearest_rank(&[], 0.5), None);
         assert_eq!(nearest_rank(&hundred, 1.1), None);
         assert_eq!(nearest_rank(&hundred, f64::NAN), None);
+    }
+
+    #[test]
+    fn a_quantile_of_values_in_any_order_is_one_of_the_finite() {
+        let values = [9.0, f64::NAN, 1.0, f64::INFINITY, 4.0, 2.0];
+        for (q, value) in [(0.0, 1.0), (0.5, 2.0), (0.75, 4.0), (1.0, 9.0)] {
+            assert_eq!(quantile(&values, q), Some(value), "{q}");
+        }
+        assert_eq!(median(&values), Some(2.0));
+        assert_eq!(median(&[f64::NAN]), None);
+    }
+
+    #[test]
+    fn the_median_of_an_estimator_lies_between_the_two_in_the_middle() {
+        assert_eq!(midpoint_median(vec![]), None);
+        assert_eq!(midpoint_median(vec![3.0]), Some(3.0));
+        assert_eq!(midpoint_median(vec![9.0, 1.0, 4.0]), Some(4.0));
+        assert_eq!(midpoint_median(vec![9.0, 1.0, 4.0, 2.0]), Some(3.0));
     }
 
     #[test]

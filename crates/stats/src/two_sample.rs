@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::critical::two_sided_t;
 use crate::estimate::{Estimate, IntervalMethod};
+use crate::quantile::midpoint_median;
 use crate::special::{normal_two_sided, student_two_sided};
 use crate::welford::Welford;
 
@@ -144,19 +145,14 @@ pub fn hodges_lehmann(first: &[f64], second: &[f64]) -> Option<f64> {
     if first.len().saturating_mul(second.len()) > MAX_PAIRS {
         return None;
     }
-    let mut differences: Vec<f64> = first
+    let differences: Vec<f64> = first
         .iter()
         .flat_map(|a| second.iter().map(move |b| a - b))
         .collect();
-    if differences.is_empty() || differences.iter().any(|d| !d.is_finite()) {
+    if differences.iter().any(|d| !d.is_finite()) {
         return None;
     }
-    differences.sort_unstable_by(f64::total_cmp);
-    let middle = differences.len() / 2;
-    if differences.len() % 2 == 1 {
-        return Some(differences[middle]);
-    }
-    Some(f64::midpoint(differences[middle - 1], differences[middle]))
+    midpoint_median(differences)
 }
 
 /// The p-values of several tests adjusted by Holm's method, which bounds the probability of any false positive.

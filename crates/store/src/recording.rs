@@ -61,7 +61,7 @@ impl Recording {
         self.record_with(run, &tags)
     }
 
-    /// Records a part of what is recorded as another run, without tags: whoever asks for a tag gets the whole, and not its parts as well.
+    /// Records a part of what is recorded as another run, without tags: a search for a tag finds the whole alone, not its parts as well.
     ///
     /// # Errors
     /// As [`record`](Self::record).

@@ -57,7 +57,7 @@ impl Store {
         Ok(removed)
     }
 
-    /// Gives the space of what was removed back to the file system: the file is written anew. Writers wait meanwhile.
+    /// Returns the space of what was removed to the file system by rewriting the file. Writers wait meanwhile.
     ///
     /// The size before and after, bytes.
     ///

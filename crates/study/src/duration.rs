@@ -9,7 +9,7 @@ use crate::predictions::cycle_time;
 use crate::testbed::{Testbed, is_echo};
 use crate::trial::lead_time;
 
-/// The time of a trial beside its lead and its flows: building and removing the lab, starting servers, the last reports.
+/// Time of a trial beside its lead and its flows: building and removing the lab, starting servers, the last reports.
 const OVERHEAD: Duration = Duration::from_millis(900);
 
 /// The approximate times that parts of probing a path take, as measured over links of 10 and 100 Mbit/s: its hops and its MTU, the

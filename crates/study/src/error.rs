@@ -1,15 +1,12 @@
 //! The errors of a study that cannot begin or go on.
 
-use std::io;
-
+use crate::overrides::OverrideError;
+use crate::text_file::TextFileError;
 use caudal_engine::RunError;
 use caudal_lab::LabError;
 use caudal_store::StoreError;
 use caudal_topology::FileError;
-
-use crate::missing_requirement::MissingRequirement;
-use crate::overrides::OverrideError;
-use crate::text_file::TextFileError;
+use std::{fmt, io};
 
 /// An error that keeps a study from beginning or going on.
 #[derive(Debug, thiserror::Error)]
@@ -126,4 +123,36 @@ pub enum StudyError {
         /// The beginning of its id.
         id: String,
     },
+}
+
+/// A requirement that is not met.
+#[derive(Debug)]
+pub enum MissingRequirement {
+    /// A congestion control of this kernel.
+    CongestionControl(String),
+    /// A lab on this machine.
+    Lab(LabError),
+    /// A server on another host.
+    Server {
+        /// The host.
+        host: String,
+        /// The port.
+        port: u16,
+        /// The kernel's error.
+        cause: io::Error,
+    },
+}
+
+impl fmt::Display for MissingRequirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CongestionControl(name) => {
+                write!(f, "this kernel offers no congestion control {name:?}")
+            }
+            Self::Lab(error) => error.fmt(f),
+            Self::Server { host, port, cause } => {
+                write!(f, "{host} does not answer on port {port}: {cause}")
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The progress of a study, for whoever shows it.
+//! The progress of a study, for display.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

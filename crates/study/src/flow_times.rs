@@ -12,7 +12,7 @@ const MIN_PROBING: Duration = Duration::from_secs(1);
 /// The size of echo messages of a flow that names none, bytes.
 const DEFAULT_MESSAGE_BYTES: u32 = 64;
 
-/// The additional time for which other flows go on beside a path that is probed, at most: they end with it.
+/// Maximum additional time of other flows beside the probing of a path: they end with it.
 const BESIDE_A_PATH: Duration = Duration::from_secs(3600);
 
 /// The times at which a flow sends, relative to the start of the trial.

@@ -11,7 +11,6 @@ mod error;
 mod event;
 mod flow_times;
 pub mod metrics;
-mod missing_requirement;
 mod overrides;
 pub mod predictions;
 mod prepared;
@@ -28,9 +27,8 @@ mod trial;
 mod trial_record;
 
 pub use archive::StudyArchive;
-pub use error::StudyError;
+pub use error::{MissingRequirement, StudyError};
 pub use event::{StudyEnd, StudyEvent};
-pub use missing_requirement::MissingRequirement;
 pub use overrides::OverrideError;
 pub use prepared::PreparedExperiment;
 pub use shipped::{SHIPPED_EXPERIMENTS, ShippedExperiment, shipped_experiment};

@@ -9,8 +9,7 @@ use caudal_lab::registry::Registry;
 use caudal_lab::{DaemonProcess, LabError};
 use caudal_topology::Preset;
 
-use crate::error::StudyError;
-use crate::missing_requirement::MissingRequirement;
+use crate::error::{MissingRequirement, StudyError};
 use crate::prepared::PreparedExperiment;
 use crate::testbed::Testbed;
 use crate::trial::{ProgramCommands, own_command};

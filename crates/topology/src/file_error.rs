@@ -18,7 +18,7 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// The error at a `location` in `file`, whose `text` tells the line.
+    /// The error at a `location` in `file`, whose `text` gives the line.
     #[must_use]
     pub fn at(
         file: &str,

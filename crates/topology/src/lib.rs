@@ -18,7 +18,6 @@ mod preset;
 mod resolve;
 mod routes;
 mod scalar;
-mod segment;
 mod topology;
 
 pub use error::{Location, PathStep, TopologyError};
@@ -35,8 +34,7 @@ pub use path::Hop;
 pub use preset::{PRESETS, Preset, PresetError, PresetParameter};
 pub use routes::{NextHop, SegmentRoute};
 pub use scalar::{ByteValue, FractionValue, RateValue, TimeValue};
-pub use segment::Segment;
-pub use topology::Topology;
+pub use topology::{Segment, Topology};
 
 /// The JSON Schema of topology files.
 #[must_use]

@@ -5,8 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::link::LinkEnd;
 use crate::node::NodeRole;
-use crate::segment::Segment;
-use crate::topology::Topology;
+use crate::topology::{Segment, Topology};
 
 /// The route to a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,16 +1,16 @@
 //! A content on its way from a stream into a sink, with the trailer behind it.
 
-use super::content_counts::ContentCounts;
+use super::content_source::ContentCounts;
 use super::failure::TransferFailure;
 use super::in_band_end::{InBandTrailer, TRAILER_BYTES};
-use super::mover_control::MoverControl;
+use super::mover_terms::MoverControl;
 use super::run_sink::RunSink;
 use caudal_core::plan::RESUME_UNIT_BYTES;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The bytes that are handed to the sink at once.
+/// Bytes handed to the sink at once.
 const RUN_BYTES: usize = RESUME_UNIT_BYTES as usize;
-/// Maximum bytes of a read.
+/// Maximum bytes of one read.
 const READ_BYTES: usize = 512 << 10;
 
 /// A content on its way from a stream into a sink, with the trailer behind it.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The permissions of new directories, less those that the umask takes away.
 const DIRECTORY_MODE: u32 = 0o777;
-/// The attempts of a call that races with a rename (openat2(2), `EAGAIN`).
+/// Maximum attempts of a call that races with a rename (openat2(2), `EAGAIN`).
 const ATTEMPTS: u32 = 8;
 
 /// Opens a directory, and checks that the kernel can keep paths below it.

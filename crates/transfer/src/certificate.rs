@@ -37,7 +37,7 @@ impl SessionCertificate {
         })
     }
 
-    /// What the client is told of it.
+    /// The certificate as it is announced to the client.
     pub fn fingerprint(&self) -> CertificateFingerprint {
         CertificateFingerprint::of(&self.certificate)
     }

@@ -1,4 +1,4 @@
-//! What a sender takes the content from.
+//! What a sender takes the content from, and what an end counts while it moves.
 
 use caudal_rbt::BlockSource;
 use std::os::fd::BorrowedFd;
@@ -16,4 +16,17 @@ pub trait ContentSource: BlockSource + Send {
 
     /// Why the content cannot be read, as text for the user: an error of the file system, or a file that changed while it was sent.
     fn failure(&self) -> Option<String>;
+}
+
+/// What an end counts while the content moves; times in ns of the monotonic clock, 0 before they have come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ContentCounts {
+    /// Bytes of the content.
+    pub(crate) bytes: u64,
+    /// Calls of read or write.
+    pub(crate) calls: u64,
+    /// The first byte.
+    pub(crate) first_byte_ns: u64,
+    /// The last byte.
+    pub(crate) last_byte_ns: u64,
 }

@@ -1,11 +1,10 @@
 //! The content of a transfer over a stream, and the loops of both ends.
 
 use super::arriving_content::ArrivingContent;
-use super::content_counts::ContentCounts;
-use super::content_source::ContentSource;
+use super::content_source::{ContentCounts, ContentSource};
 use super::failure::TransferFailure;
 use super::in_band_end::{InBandTrailer, closed};
-use super::mover_control::MoverControl;
+use super::mover_terms::MoverControl;
 use super::run_sink::RunSink;
 use super::stall_watch::StallWatch;
 use caudal_core::units::BitRate;
@@ -14,9 +13,9 @@ use caudal_sys::clock::monotonic_ns;
 use std::io::{Read, Write};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The time after which a source that has less than a block is not waited for any longer, ns.
+/// Maximum wait for a source that has less than a block, ns.
 pub(crate) const BLOCK_WAIT_NS: u64 = 2_000_000;
-/// The interval at which a source that has nothing is looked at, ns.
+/// Interval at which an empty source is polled, ns.
 pub(crate) const LOOK_NS: u64 = 50_000;
 
 /// The rate of a sender, and what it has sent so far.

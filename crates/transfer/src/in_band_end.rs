@@ -5,7 +5,7 @@
 //! the digest is equal or `M` when it is not. `W` is repeated while the digest is computed.
 
 use super::failure::TransferFailure;
-use super::mover_control::MoverControl;
+use super::mover_terms::MoverControl;
 use super::run_sink::RunSink;
 use super::stall_watch::StallWatch;
 use caudal_sys::clock::monotonic_ns;
@@ -19,9 +19,9 @@ pub(crate) const WRITTEN: u8 = b'W';
 pub(crate) const VERIFIED: u8 = b'V';
 /// The digest is not equal.
 pub(crate) const MISMATCH: u8 = b'M';
-/// The interval at which the receiver shows that it computes the digest, ns.
+/// Interval at which the receiver reports that it still computes the digest, ns.
 const REPEAT_NS: u64 = 5_000_000_000;
-/// The interval at which a receiver looks whether the digest is computed, ns.
+/// Interval at which a receiver checks for the digest, ns.
 const LOOK_NS: u64 = 200_000;
 
 /// The last bytes of a sender.

@@ -19,7 +19,7 @@ const MAGIC: &[u8; 8] = b"caudalj1";
 const RECORD_BYTES: usize = 32;
 /// Maximum size of a journal that is read: that of a file of 16 TiB.
 const MAX_BYTES: u64 = 512 << 20;
-/// The time that comparing units with their records may take before a transfer is accepted; the others are compared while it runs.
+/// Maximum time for comparing units with their records before a transfer is accepted; the others are compared while it runs.
 const MAX_COMPARISON: Duration = Duration::from_secs(4);
 
 /// The identity of a file whose transfer can be continued: its size and time of change are known.

@@ -1,9 +1,10 @@
-//! What the ends of a transfer have agreed on, as its mover needs it.
+//! What a mover is given: what the ends have agreed on, and what its thread shares with the one that started it.
 
 use super::certificate::SessionCertificate;
 use caudal_core::plan::TransferPlan;
 use caudal_flow::TestLimit;
 use caudal_wire::preamble::TestToken;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 /// What the ends of a transfer have agreed on, as its mover needs it.
@@ -21,4 +22,13 @@ pub struct MoverTerms<'a> {
     pub connect_time: Option<Duration>,
     /// The limits of the server, at the server.
     pub limit: Option<&'a TestLimit>,
+}
+
+/// What the thread that moves a content shares with the one that started it.
+#[derive(Debug, Clone, Copy)]
+pub struct MoverControl<'a> {
+    /// Set to end the transfer early.
+    pub stop: &'a AtomicBool,
+    /// File bytes that were acknowledged or sent, or have arrived in order, without those that the receiver had before.
+    pub bytes: &'a AtomicU64,
 }

@@ -2,8 +2,7 @@
 
 use super::content_source::ContentSource;
 use super::failure::TransferFailure;
-use super::mover_control::MoverControl;
-use super::mover_terms::MoverTerms;
+use super::mover_terms::{MoverControl, MoverTerms};
 use super::quic::{receive_quic, send_quic};
 use super::rbt::{RbtTerms, receive_rbt, send_rbt};
 use super::run_sink::RunSink;

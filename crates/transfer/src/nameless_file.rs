@@ -6,7 +6,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-/// The attempts to find a name that is not taken, where the file system has no files without one.
+/// Maximum attempts to find a free name, where the file system has no files without one.
 const ATTEMPTS: u32 = 16;
 
 /// A file without a name in the file system of a directory.

@@ -1,6 +1,6 @@
 //! What an end of a transfer over TLS or QUIC counted.
 
-use super::content_counts::ContentCounts;
+use super::content_source::ContentCounts;
 use super::failure::TransferFailure;
 use super::in_band_end::EndTimes;
 use caudal_core::transfer::TransferEnd;

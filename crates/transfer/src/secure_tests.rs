@@ -2,8 +2,7 @@
 
 use super::certificate::SessionCertificate;
 use super::failure::TransferFailure;
-use super::mover_control::MoverControl;
-use super::mover_terms::MoverTerms;
+use super::mover_terms::{MoverControl, MoverTerms};
 use super::movers;
 use super::test_doubles::{MemorySink, MemorySource, counted};
 use caudal_core::plan::{
@@ -79,7 +78,7 @@ struct SecureCase {
     sink: MemorySink,
     sender_is_client: bool,
     plan: TransferPlan,
-    /// The client was told of another certificate.
+    /// Another certificate was announced to the client.
     is_other_certificate: bool,
     /// The time after which the sender or the receiver is stopped.
     stop_sender: Option<Duration>,

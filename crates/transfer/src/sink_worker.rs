@@ -1,14 +1,14 @@
 //! The thread behind a sink: it stores runs, computes digests, and completes files.
 
-use super::cpu_time::cpu_ns_since;
 use caudal_sys::clock::{CpuClock, monotonic_ns};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-/// Runs that wait for the thread.
+/// Maximum runs that wait for the thread.
 const RUNS: usize = 4;
 
 /// What the thread behind a sink shares with the session.
@@ -175,6 +175,13 @@ impl Drop for SinkWorker {
             let _ = thread.join();
         }
     }
+}
+
+/// The CPU time of the thread since `before`, ns; 0 where the kernel does not report it.
+pub(super) fn cpu_ns_since(cpu: CpuClock, before: Option<Duration>) -> u64 {
+    cpu.read().zip(before).map_or(0, |(after, before)| {
+        after.saturating_sub(before).as_nanos() as u64
+    })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// Maximum size that the kernel tells of a file whose content it makes as it is read: one page of 64 KiB.
+/// Maximum size that the kernel reports of a file whose content it makes as it is read: one page of 64 KiB.
 const MAX_UNTRUE_SIZE: i64 = 64 << 10;
 /// Maximum content of such a file, bytes.
 const MAX_CONTENT: u64 = 64 << 20;
@@ -36,7 +36,7 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// The file that was opened under this name. Of one whose size the kernel does not tell, as in /proc, the content of now.
+    /// The file that was opened under this name. Where the kernel reports no size, as in /proc, its content at this moment.
     ///
     /// # Errors
     /// When it is not a regular file.
@@ -141,7 +141,7 @@ fn is_without_blocks(stat: &Stat) -> bool {
     stat.st_blocks == 0 && (0..=MAX_UNTRUE_SIZE).contains(&stat.st_size)
 }
 
-/// The content of a file in memory, where it has another size than the kernel tells.
+/// The content of a file in memory, where its size differs from the one that the kernel reports.
 ///
 /// # Errors
 /// When it cannot be read to its end.

@@ -1,17 +1,17 @@
 //! The watch over a transfer whose peer may stop reading or writing.
 
 use super::failure::TransferFailure;
-use super::mover_control::MoverControl;
+use super::mover_terms::MoverControl;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// The time without progress after which a peer is given up, ns.
+/// Maximum time without progress before the peer counts as gone, ns.
 const STALLED_NS: u64 = 30_000_000_000;
-/// The time that a read or a write of a stream may take without progress before the watch is looked at.
+/// Maximum time of one read or write without progress between two checks of the watch.
 pub(crate) const STEP_TIMEOUT: Duration = Duration::from_millis(50);
-/// Maximum sleep before the watch is looked at again, ns.
+/// Maximum sleep between two checks of the watch, ns.
 const MAX_SLEEP_NS: u64 = 20_000_000;
 
 /// The watch over a transfer whose peer may stop reading or writing.

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 /// The bytes of a run.
 const RUN_BYTES: usize = 256 << 10;
-/// The runs that are read ahead, and kept until they were acknowledged.
+/// Runs read ahead, and kept until they are acknowledged.
 const RUNS: usize = 32;
-/// The interval at which a reader that waits looks whether anybody takes what it reads.
+/// Interval at which a waiting reader checks whether its runs are still wanted.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A sender's source of the bytes of a pipe or terminal.

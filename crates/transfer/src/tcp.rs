@@ -1,12 +1,10 @@
 //! A transfer over a TCP connection.
 
-use super::content_counts::ContentCounts;
-use super::content_source::ContentSource;
+use super::content_source::{ContentCounts, ContentSource};
 use super::failure::TransferFailure;
 use super::in_band_content::{ContentPacer, check_source, receive_content, send_content};
 use super::in_band_end::{EndTimes, InBandTrailer, answer, await_answer, write_fully};
-use super::mover_control::MoverControl;
-use super::mover_terms::MoverTerms;
+use super::mover_terms::{MoverControl, MoverTerms};
 use super::run_sink::RunSink;
 use super::stall_watch::{STEP_TIMEOUT, StallWatch};
 use caudal_core::plan::{TcpTransferSettings, TransferVia};

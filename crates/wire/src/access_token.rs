@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Minimum length of a token, in bytes: a recorded dialogue must not let anybody find it by trying.
+/// Minimum length of a token, bytes: a recorded dialogue must not allow a search for it.
 pub const MIN_TOKEN_BYTES: usize = 16;
 /// Maximum length of a token, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 1024;

@@ -33,7 +33,7 @@ pub enum DatagramKind {
     Credit,
     /// The server's answer to a hello whose token is not that of a test being set up: its instance in place of the challenge.
     NoTest,
-    /// A client looks whether a datagram of this length arrives.
+    /// A client checks whether a datagram of this length arrives.
     MtuProbe,
     /// The server's answer to that, as long as it.
     MtuAnswer,

@@ -18,7 +18,7 @@ pub const CONNECT: &str = "connect";
 pub const TRANSFER: &str = "transfer";
 /// The feature of a server that sends and receives trains of datagrams.
 pub const TRAINS: &str = "trains";
-/// The feature of a server that tells which flows reach it, and carries a test out with those.
+/// The feature of a server that reports which flows reach it, and runs a test with those.
 pub const PARTIAL: &str = "partial";
 /// The feature of a server that answers probes of the path MTU.
 pub const PATH_MTU: &str = "path_mtu";
@@ -143,7 +143,7 @@ pub enum ToServer {
     },
     /// Asks which flows of the test that is being set up have reached the server.
     Flows,
-    /// Goes on with these flows of the test that is being set up, which keep their order and are numbered anew.
+    /// Continues with these flows of the test being set up, which keep their order and are renumbered.
     Reduce {
         /// Their numbers.
         flows: Vec<u32>,

@@ -333,7 +333,7 @@ pub struct ResultRow {
     pub cpu_s: f64,
 }
 
-/// Minimum that a time counts as, s.
+/// Minimum time in rates, s: shorter ones count as this.
 const MIN_S: f64 = 1e-5;
 
 enum FormatPiece<'a> {

@@ -1,6 +1,6 @@
 //! The first bytes of every connection: they identify caudal's protocol and the purpose of the connection.
 
-/// The bytes every connection of caudal begins with, in both directions.
+/// First bytes of every caudal connection, in both directions.
 pub const MAGIC: [u8; 6] = *b"CAUDAL";
 /// The version of the protocol: a peer with another version is refused with a reason.
 pub const PROTOCOL: u8 = 2;

@@ -1,4 +1,4 @@
-//! What a server tells of itself and of a connection, by which a client recognises what stands between them.
+//! What a server reports of itself and of a connection, by which a client recognises middleboxes between them.
 //!
 //! Both are claims: they are read as numbers and addresses or not at all, and shown as such.
 

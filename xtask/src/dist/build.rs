@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The version of all crates.
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The profile of Cargo.toml.
 const PROFILE: &str = "distribution";
 /// The targets for which a program is built where there is a C compiler for them.

@@ -1,8 +1,7 @@
 //! The Debian package: deb(5), made without Debian's tools.
 
-use super::VERSION;
 use super::archive::{PackagedFile, gz, source_date, tar_gz};
-use super::build::BuiltProgram;
+use super::build::{BuiltProgram, VERSION};
 use super::elf::Architecture;
 use std::io;
 use std::path::Path;

@@ -34,7 +34,7 @@ impl Architecture {
     }
 }
 
-/// What the header of a program tells.
+/// The fields of a program's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ElfHeader {
     pub(super) architecture: Architecture,

@@ -13,7 +13,7 @@ use caudal_core::units::ByteCount;
 /// Maximum number of link types that a finding names.
 const MAX_LINKS: usize = 4;
 
-/// What a capture tells.
+/// What a capture shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaptureReport {
     /// The document.
@@ -79,7 +79,7 @@ impl CaptureAnalysis {
     /// Takes in the next bytes of the file.
     ///
     /// # Errors
-    /// When the file is no capture. A file that is damaged further on is none: what came before counts, and a finding tells.
+    /// When the file is no capture. Damage further on is no error: what came before counts, and a finding reports it.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
         let Some(file) = &mut self.open else {
             return Ok(());
@@ -186,7 +186,7 @@ impl CaptureAnalysis {
         CaptureReport { summary, detail }
     }
 
-    /// Frames dropped while capturing, as far as the files tell.
+    /// Frames dropped while capturing, as far as the files record them.
     fn dropped(&self) -> Option<u64> {
         self.files
             .iter()

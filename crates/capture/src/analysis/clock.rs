@@ -1,10 +1,10 @@
 //! The times of frames, without the steps of the clocks that took them.
 
-/// Frames of several queues or interfaces are this far apart at most, ns; times that go back further are those of a clock that was set.
+/// Maximum step back between frames of several queues or interfaces, ns; larger steps mean that the clock was set.
 const MAX_BACKWARDS_NS: i64 = 1_000_000_000;
-/// No capture pauses for longer, ns: 30 days.
+/// Maximum plausible pause of a capture, ns: 30 days.
 const MAX_PAUSE_NS: i64 = 30 * 86_400 * 1_000_000_000;
-/// A clock that is set does not show the first day of 1970, ns.
+/// A day, ns: times on the first of 1970 are from a clock that was not set.
 const DAY_NS: u64 = 86_400 * 1_000_000_000;
 
 /// What the time of a frame says beside when it was captured.

@@ -23,7 +23,7 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 
-/// What all frames of a capture have told so far.
+/// What all frames of a capture have shown so far.
 #[derive(Debug)]
 pub(crate) struct FrameAnalysis {
     filter: CaptureFilter,
@@ -33,7 +33,7 @@ pub(crate) struct FrameAnalysis {
     fragments: FragmentTable,
     pub(crate) clock: FrameClock,
     copies: CopyDetector,
-    /// Packets that were captured again at the same point, or at one that the file does not tell apart.
+    /// Packets that were captured again at the same point, or at one that the file does not distinguish.
     pub(crate) again: u64,
     /// Captures before the present one, over all files.
     captures: u32,
@@ -210,7 +210,7 @@ impl FrameAnalysis {
         copy.is_some()
     }
 
-    /// Whether the filter takes a packet, as far as its ends tell. A later fragment has no ports: it is judged with its packet.
+    /// Whether the filter accepts a packet by its ends. A later fragment has no ports: it is judged with its packet.
     fn takes(&self, ip: &IpPacket<'_>) -> bool {
         let (one, other) = ends(ip, ip.payload);
         let is_later = ip.fragment.is_some_and(|part| part.offset > 0);

@@ -1,4 +1,4 @@
-//! From the bytes of files to what they tell.
+//! From the bytes of files to what they show.
 
 mod capture;
 mod clock;

@@ -1,7 +1,6 @@
 //! ICMP errors (RFC 792, RFC 1191) and those of ICMPv6 (RFC 4443), tied to the packet they are about.
 
-use super::address::PackedAddress;
-use super::ip::read_ip;
+use super::ip::{PackedAddress, read_ip};
 use crate::bytes::{be16, be32};
 
 /// The protocol number of TCP.

@@ -1,7 +1,35 @@
 //! IPv4 (RFC 791) and IPv6 with its extension headers (RFC 8200).
 
-use super::address::PackedAddress;
 use crate::bytes::{be16, be32, be128};
+use std::net::{IpAddr, Ipv6Addr};
+
+/// An address; one of IPv4 is kept as the IPv6 address that maps it (RFC 4291 section 2.5.5.2).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PackedAddress(pub(crate) u128);
+
+impl PackedAddress {
+    const MAPPED: u128 = 0xffff << 32;
+
+    /// The IPv4 address with these bits.
+    #[inline]
+    pub(crate) const fn v4(bits: u32) -> Self {
+        Self(Self::MAPPED | bits as u128)
+    }
+
+    /// The address as the standard library has it.
+    pub(crate) fn ip(self) -> IpAddr {
+        Ipv6Addr::from_bits(self.0).to_canonical()
+    }
+}
+
+impl From<IpAddr> for PackedAddress {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::v4(address.to_bits()),
+            IpAddr::V6(address) => Self(address.to_bits()),
+        }
+    }
+}
 
 /// A packet of IP.
 #[derive(Debug, Clone, Copy)]
@@ -104,10 +132,10 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
-/// Maximum number of extension headers that are followed.
+/// Maximum number of extension headers followed.
 const MAX_EXTENSIONS: u32 = 8;
 
-/// The protocol behind the extension headers, where it begins, and the fragment that they tell of.
+/// The protocol behind the extension headers, where it begins, and the fragment that they describe.
 fn follow_extensions(
     bytes: &[u8],
     first: u8,

@@ -6,13 +6,13 @@ use super::layers::Layers;
 use crate::bytes::{be16, be32};
 use crate::read::{FrameOrigin, LinkType};
 
-/// What a link header tells.
+/// The fields of a link header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LinkHeader<'a> {
     pub(crate) payload: LinkPayload<'a>,
-    /// Whether the host sent the frame, where the header tells.
+    /// Whether the host sent the frame, where the header records it.
     pub(crate) origin: FrameOrigin,
-    /// The index of the interface on its host, where the header tells; else 0.
+    /// The index of the interface on its host, where the header records it; else 0.
     pub(crate) interface: u32,
 }
 
@@ -160,7 +160,7 @@ pub(super) fn behind_ppp(bytes: &[u8]) -> Option<(u16, usize)> {
     Some((kind, length))
 }
 
-/// What follows the last label of MPLS: the packet's version tells IP. A pseudowire with a control word (RFC 4385) carries a frame of Ethernet.
+/// What follows the last label of MPLS: IP is recognised by the packet's version. A pseudowire with a control word (RFC 4385) carries a frame of Ethernet.
 fn behind_labels(data: &[u8], at: usize) -> Option<(u16, usize)> {
     match data.get(at)? >> 4 {
         4 => Some((IPV4, at)),
@@ -181,7 +181,7 @@ fn cooked2(data: &[u8]) -> LinkPayload<'_> {
     }
 }
 
-/// The address family is 2 for IPv4 and one of several numbers for IPv6; the packet's version tells which.
+/// The address family is 2 for IPv4 and one of several numbers for IPv6; the packet's version decides.
 fn loopback(data: &[u8]) -> LinkPayload<'_> {
     let family = be32(data, 0);
     let family = if family > 0xffff {

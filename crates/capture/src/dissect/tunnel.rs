@@ -20,7 +20,7 @@ const ETHERNET: u16 = 0x6558;
 const PPP: u16 = 0x880B;
 const ERSPAN_2: u16 = 0x88BE;
 const ERSPAN_3: u16 = 0x22EB;
-/// Packets within one another that are followed.
+/// Maximum depth of packets within packets.
 const MAX_DEPTH: u32 = 4;
 
 /// The innermost packet of some that carry one another.
@@ -143,7 +143,7 @@ fn behind_gre(data: &[u8]) -> Option<(usize, u16)> {
     }
 }
 
-/// Where the frame in a datagram of VXLAN begins; `None` when it is none: the port alone does not tell.
+/// Where the frame in a datagram of VXLAN begins; `None` when it is none: the port alone does not decide.
 fn behind_vxlan(data: &[u8]) -> Option<usize> {
     let header = data.get(8..16)?;
     let is_header = header[0] == 8 && header[1..4] == [0; 3] && header[7] == 0;

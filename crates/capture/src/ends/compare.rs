@@ -1,9 +1,8 @@
-//! What two captures of one flow tell together.
+//! What two captures of one flow show together.
 
-use super::clock::{Delay, lower_slope};
+use super::clock::{Delay, TimeSpan, lower_slope};
 use super::matching::{Coverage, Crossing, Matches, Passage, match_packets};
 use super::recorder::{DirectionMarks, EndsRecorder, Followed};
-use super::time_span::TimeSpan;
 use crate::model::{
     ClockBetweenEnds, EndsComparison, EndsDirection, MiddleChange, MiddleChangeKind,
 };

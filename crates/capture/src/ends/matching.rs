@@ -1,7 +1,7 @@
 //! Packets of one direction, found in both captures.
 
+use super::clock::TimeSpan;
 use super::recorder::{DirectionMarks, PacketMark};
-use super::time_span::TimeSpan;
 
 /// A packet that both captures hold: its times, as signed ns of each clock.
 #[derive(Debug, Clone, Copy, PartialEq)]

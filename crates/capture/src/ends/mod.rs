@@ -4,7 +4,6 @@ mod clock;
 mod compare;
 mod matching;
 mod recorder;
-mod time_span;
 
 pub use compare::{EndsError, compare_ends};
 pub use recorder::EndsRecorder;

@@ -1,6 +1,6 @@
 //! What is kept of one flow at one point of capture.
 
-use super::time_span::TimeSpan;
+use super::clock::TimeSpan;
 use crate::bytes::{be16, be64};
 use crate::copies::{CapturedAt, CopyDetector, PacketCopy, PacketIdentity};
 use crate::dissect::{
@@ -14,7 +14,7 @@ use crate::read::{CapturedFrame, FrameOrigin, FrameReader};
 
 /// Maximum number of packets kept of each direction, 24 MB; what follows them is left out of the comparison.
 const MAX_PACKETS: usize = 1 << 20;
-/// The latest time, ns: in the year 2116, behind all that pcap can tell. Differences of differences of such times fit into 64 bits.
+/// Latest time, ns: in the year 2116, later than pcap can express. Differences of differences of such times fit into 64 bits.
 const MAX_TIME_NS: u64 = i64::MAX as u64 / 2;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -179,7 +179,7 @@ impl Followed {
         }
     }
 
-    /// The payload of a full segment, as the handshake tells.
+    /// The payload of a full segment, as the handshake gives it.
     fn segment_bytes(&self, tcp: Option<&TcpHeader>) -> Option<u32> {
         let mss = self.client.mss?.min(self.server.mss?);
         let options = tcp?.header_bytes - 20;

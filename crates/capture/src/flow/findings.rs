@@ -11,9 +11,9 @@ use crate::tcp::{PathMtuWatch, TcpTracker};
 
 /// The MSS of an Ethernet MTU with IPv4 and IPv6.
 const ETHERNET_MSS: [u16; 2] = [1460, 1440];
-/// The MSS below which headers take an unusual share: that of IPv6's minimum MTU (RFC 8200 section 5).
+/// Minimum MSS for an ordinary share of headers: that of IPv6's minimum MTU (RFC 8200 section 5).
 const SMALL_MSS: u16 = 1220;
-/// Minimum timeouts of one large segment for a finding on its path: Linux doubts the MTU after as many (`tcp_retries1`).
+/// Minimum timeouts of one large segment for a finding on its path: Linux suspects the MTU after as many (`tcp_retries1`).
 const MIN_BLACK_HOLE_TIMEOUTS: u64 = 3;
 /// Minimum exchanges for a finding on a pattern.
 const MIN_EXCHANGES: u64 = 10;

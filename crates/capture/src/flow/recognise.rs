@@ -73,7 +73,7 @@ pub(crate) fn recognise_first(
     is_iperf2(payload).then_some(RecognisedProtocol::Iperf2Tcp)
 }
 
-/// The server's first bytes tell a control connection of iperf3 from those with data: it asks for the parameters (9) or refuses (255).
+/// The server's first bytes distinguish a control connection of iperf3 from those with data: it asks for the parameters (9) or refuses (255).
 pub(crate) fn is_iperf3_control(payload: &[u8], bytes: u32) -> bool {
     bytes == 1 && matches!(payload.first(), Some(9 | 255))
 }

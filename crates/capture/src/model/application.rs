@@ -1,4 +1,4 @@
-//! What a flow carries, as far as its first bytes tell.
+//! What a flow carries, as far as its first bytes show it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

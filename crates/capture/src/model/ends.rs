@@ -1,13 +1,13 @@
 //! One flow captured at both of its ends.
 
 use super::flow::CapturedEnd;
-use super::round_trip::CapturedRtt;
+use super::messages::CapturedRtt;
 use caudal_core::text::ExternalText;
 use caudal_core::units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What two captures of one flow tell together: what the way between them lost, delayed and changed.
+/// What two captures of one flow show together: what the path between them lost, delayed and changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EndsComparison {
     /// The client of the flow, as the first capture has it.
@@ -58,7 +58,7 @@ pub struct ClockBetweenEnds {
     /// How much the second clock is ahead of the first at the beginning, µs; absent when one direction carried nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset_us: Option<f64>,
-    /// How much more it is ahead after each second, in millionths; absent where the time is too short to tell.
+    /// How much more it is ahead after each second, in millionths; absent where the time is too short for an estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew_ppm: Option<f64>,
     /// The shortest round trip between the two points, µs: the offset is wrong by at most half of it.

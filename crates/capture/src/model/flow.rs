@@ -23,9 +23,9 @@ pub struct CapturedFlow {
     pub client: CapturedEnd,
     /// The other end.
     pub server: CapturedEnd,
-    /// How client and server were told apart.
+    /// How client and server were determined.
     pub roles: FlowRoles,
-    /// What it carries; absent where its bytes do not tell.
+    /// What it carries; absent where its bytes do not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<RecognisedProtocol>,
     /// Its first frame, numbered from 1 over all files.
@@ -82,7 +82,7 @@ pub struct CapturedEnd {
     pub port: Option<u16>,
 }
 
-/// How client and server of a flow were told apart.
+/// How client and server of a flow were determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowRoles {

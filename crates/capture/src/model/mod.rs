@@ -7,7 +7,6 @@ mod flow;
 mod graph;
 mod ladder;
 mod messages;
-mod round_trip;
 mod segmentation;
 mod summary;
 mod tcp;
@@ -21,8 +20,7 @@ pub use ends::{ClockBetweenEnds, EndsComparison, EndsDirection, MiddleChange, Mi
 pub use flow::{CapturedEnd, CapturedFlow, CapturedTransport, FlowRoles};
 pub use graph::{FlowGraph, GraphKind, GraphPoint, GraphSeries, UnknownGraph};
 pub use ladder::{FrameDirection, Ladder, LadderStep};
-pub use messages::{PushRunSize, PushRuns, ResponseSize, ResponseTimes};
-pub use round_trip::CapturedRtt;
+pub use messages::{CapturedRtt, PushRunSize, PushRuns, ResponseSize, ResponseTimes};
 pub use segmentation::{Offload, SegmentSizeSource, SegmentationAnalysis};
 pub use summary::{
     CaptureFile, CaptureFormat, CaptureInterface, CaptureSummary, CaptureTotals, FoldedFlows,

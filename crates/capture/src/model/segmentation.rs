@@ -18,7 +18,7 @@ pub struct SegmentationAnalysis {
     /// The most frequent size of a frame with payload in bytes, as captured; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usual_frame_bytes: Option<u32>,
-    /// The payload of a full segment in bytes; absent where nothing tells.
+    /// The payload of a full segment in bytes; absent where nothing shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment_bytes: Option<u32>,
     /// What `segment_bytes` was taken from.
@@ -69,6 +69,6 @@ pub enum Offload {
     SenderSegmentation,
     /// The receiving host captured after GRO or LRO joined them.
     ReceiverCoalescing,
-    /// The capture does not tell.
+    /// The capture does not show it.
     CannotTell,
 }

@@ -139,7 +139,7 @@ pub struct CaptureTotals {
     pub duration_s: f64,
     /// Flows.
     pub flows: u64,
-    /// Frames the capturing hosts dropped, as far as the files tell.
+    /// Frames the capturing hosts dropped, as far as the files record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped_frames: Option<u64>,
 }

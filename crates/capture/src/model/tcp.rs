@@ -6,7 +6,7 @@ use caudal_core::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a capture tells of one TCP connection.
+/// What a capture shows of one TCP connection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpAnalysis {
     /// How it opened.
@@ -174,6 +174,6 @@ pub enum CapturePoint {
     NearServer,
     /// Between the two, with a part of the round trip on either side.
     Between,
-    /// The capture does not tell.
+    /// The capture does not show it.
     CannotTell,
 }

@@ -1,7 +1,6 @@
 //! What one end of a TCP connection sent.
 
-use super::messages::PushRuns;
-use super::round_trip::CapturedRtt;
+use super::messages::{CapturedRtt, PushRuns};
 use super::segmentation::SegmentationAnalysis;
 use caudal_core::units::{BitRate, ByteCount};
 use schemars::JsonSchema;
@@ -26,7 +25,7 @@ pub struct TcpDirectionAnalysis {
     pub goodput_bps: Option<BitRate>,
     /// Frames and wire segments, and what offloads did to them.
     pub segmentation: SegmentationAnalysis,
-    /// The payload between two PSH flags: what the application wrote, as far as TCP tells.
+    /// The payload between two PSH flags: what the application wrote, as far as TCP shows it.
     pub messages: PushRuns,
     /// Segments sent again, by cause.
     pub retransmissions: RetransmissionCounts,
@@ -66,7 +65,7 @@ pub struct TcpDirectionAnalysis {
     pub max_idle_s: f64,
 }
 
-/// Segments sent again, by Wireshark's definitions; `docs/captures.md` tells the differences.
+/// Segments sent again, by Wireshark's definitions; `docs/captures.md` gives the differences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RetransmissionCounts {
     /// After duplicate acknowledgements.

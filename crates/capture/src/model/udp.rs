@@ -1,12 +1,11 @@
 //! A flow of UDP datagrams.
 
-use super::messages::ResponseTimes;
-use super::round_trip::CapturedRtt;
+use super::messages::{CapturedRtt, ResponseTimes};
 use caudal_core::units::{BitRate, ByteCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a capture tells of a flow of UDP datagrams.
+/// What a capture shows of a flow of UDP datagrams.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UdpAnalysis {
     /// What the client sent.
@@ -54,7 +53,7 @@ pub struct DatagramSizeRange {
     pub max_bytes: ByteCount,
 }
 
-/// What the sequence numbers in the payload tell: of datagrams between the sender and the point of capture.
+/// What the sequence numbers in the payload show: of datagrams between the sender and the point of capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatagramNumbers {
     /// Datagrams with a number.

@@ -18,16 +18,16 @@ pub struct CapturedFrame<'a> {
     pub original_bytes: u32,
     /// The bytes that were kept.
     pub data: &'a [u8],
-    /// Whether the capturing host sent or received it, where the file tells.
+    /// Whether the capturing host sent or received it, where the file records it.
     pub origin: FrameOrigin,
-    /// What the kernel knew about its segmentation, where the file tells.
+    /// What the kernel knew about its segmentation, where the file records it.
     pub gso: Option<GsoRecord>,
 }
 
 /// Where a frame came from, seen from the host that captured it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum FrameOrigin {
-    /// The file does not tell.
+    /// The file does not record it.
     #[default]
     Unknown,
     /// The host received it.

@@ -1,4 +1,4 @@
-//! What a file tells about itself and its interfaces.
+//! The description of a file and its interfaces in it.
 
 use super::link_type::LinkType;
 use super::time::TimeScale;
@@ -8,12 +8,12 @@ use caudal_core::text::ExternalText;
 
 /// Maximum number of comments kept of a file.
 pub(crate) const MAX_COMMENTS: usize = 64;
-/// Maximum number of bytes kept of one text: long filters of capture are some hundred.
+/// Maximum bytes kept of one text: long capture filters have some hundred.
 const MAX_TEXT_BYTES: usize = 1024;
-/// Bytes of text of a file; what follows them is left out.
+/// Maximum bytes of text kept of a file.
 const MAX_FILE_TEXT_BYTES: usize = 1 << 20;
 
-/// What a file tells about itself.
+/// The description of a file in it.
 #[derive(Debug, Clone)]
 pub(crate) struct FileHeader {
     /// The format that the file begins with.

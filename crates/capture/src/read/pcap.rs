@@ -15,7 +15,7 @@ use crate::model::CaptureFormat;
 pub(crate) const HEADER_BYTES: usize = 24;
 /// Bytes in front of a frame.
 pub(crate) const RECORD_BYTES: usize = 16;
-/// Largest frame that is plausible: above what BIG TCP hands over (512 KiB).
+/// Maximum plausible frame, bytes: above the largest of BIG TCP (512 KiB).
 pub(crate) const MAX_FRAME_BYTES: u32 = 4 << 20;
 
 /// Whether the first four bytes, big-endian, are those of a pcap file, and in which form.

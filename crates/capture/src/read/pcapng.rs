@@ -19,9 +19,9 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
-/// Largest block that is plausible, that of Wireshark.
+/// Maximum plausible block, bytes: that of Wireshark.
 const MAX_BLOCK_BYTES: u32 = 16 << 20;
-/// What is said of a frame above [`MAX_FRAME_BYTES`].
+/// Error of a frame above [`MAX_FRAME_BYTES`].
 const TOO_LARGE: &str = "the block claims a frame of more than 4 MiB";
 /// `epb_flags`.
 const FLAGS: u16 = 2;

@@ -38,7 +38,7 @@ impl FrameReader {
         }
     }
 
-    /// What the file tells about itself; `None` before its header.
+    /// The description of the file in it; `None` before its header.
     pub(crate) fn header(&self) -> Option<&FileHeader> {
         self.header.as_ref()
     }

@@ -6,11 +6,11 @@ use super::half::TcpHalf;
 use super::segment::{AckClass, SegmentClass, TrackedSegment};
 use crate::dissect::TcpFlags;
 
-/// A retransmission is fast when it follows the last duplicate acknowledgement within this time.
+/// Maximum time after the last duplicate acknowledgement for a retransmission to be fast, ns.
 const FAST_NS: u64 = 20_000_000;
-/// A segment that fills a gap within this time is out of order, where no round-trip time is known.
+/// Maximum time to fill a gap for a segment to be out of order where no round-trip time is known, ns.
 const OUT_OF_ORDER_NS: u64 = 3_000_000;
-/// Minimum retransmission timeout of Linux (TCP_RTO_MIN, 200 ms), less what a timer tick rounds.
+/// Minimum retransmission timeout of Linux (TCP_RTO_MIN, 200 ms), less the rounding of a timer tick, ns.
 const TIMEOUT_NS: u64 = 190_000_000;
 
 /// What a segment of `me` is. `rtt` is the smallest round-trip time known.

@@ -1,11 +1,10 @@
 //! A connection followed segment by segment.
 
-use super::checksum::pseudo_header_sum;
 use super::classify::{classify, classify_ack};
 use super::half::TcpHalf;
 use super::opening::{OpeningTimes, offer};
 use super::path_mtu::SegmentSentAgain;
-use super::segment::{AckClass, SegmentClass, SegmentOutcome, TrackedSegment};
+use super::segment::{AckClass, SegmentClass, SegmentOutcome, TrackedSegment, pseudo_header_sum};
 use super::stamps::SentStamps;
 use crate::dissect::TcpFlags;
 use crate::evidence::EvidenceLog;

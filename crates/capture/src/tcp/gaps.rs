@@ -1,6 +1,6 @@
 //! Bytes of a direction that were skipped.
 
-/// Maximum number of gaps kept; of more, the oldest are given up as missing.
+/// Maximum number of gaps kept; beyond it, the oldest count as missing.
 const MAX_GAPS: usize = 256;
 
 /// Ranges of sequence numbers below the highest of which no segment was captured.

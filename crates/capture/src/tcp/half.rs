@@ -97,7 +97,7 @@ impl TcpHalf {
         self.relative_near(self.next, seq)
     }
 
-    /// The same, nearest to another number: where nothing of this direction was captured, its acknowledgements tell how far it is.
+    /// The same, nearest to another number: where nothing of this direction was captured, its acknowledgements show how far it is.
     #[inline]
     pub(crate) fn relative_near(&self, number: i64, seq: u32) -> i64 {
         let known = self.base.unwrap_or(seq).wrapping_add(number as u32);

@@ -4,9 +4,9 @@ use super::half::TcpHalf;
 use super::opening::OpeningTimes;
 use crate::model::{CaptureLocation, CapturePoint, FrameDirection, Offload, SegmentationAnalysis};
 
-/// A share of the round trip below this is next to nothing: the capture is close to that end.
+/// Maximum share of the round trip to an end for the capture to be close to it.
 const CLOSE: f64 = 0.15;
-/// A round trip shorter than this does not tell where it was captured, µs.
+/// Minimum round trip to locate a capture, µs.
 const MIN_RTT_US: f64 = 100.0;
 
 fn location(point: CapturePoint, reason: String) -> CaptureLocation {

@@ -1,6 +1,5 @@
 //! TCP connections followed segment by segment, both directions.
 
-mod checksum;
 mod classify;
 mod connection;
 mod document;

@@ -4,9 +4,9 @@ use crate::model::Finding;
 
 /// Minimum payload of a large segment: small ones pass where full ones do not.
 const LARGE_BYTES: u32 = 1_000;
-/// The payload down to which a sender may go: MTU probing of Linux begins at 1024 B, Windows goes to 536 B.
+/// Minimum payload to which a sender shrinks its segments: MTU probing of Linux begins at 1024 B, Windows goes to 536 B.
 const MIN_SHRUNK_BYTES: u32 = 400;
-/// Timeouts after which a smaller segment tells that the sender doubts the MTU.
+/// Minimum timeouts for a smaller segment to show that the sender doubts the MTU.
 const MIN_TIMEOUTS: u64 = 2;
 
 /// What an ICMP message said about a packet of this direction.
@@ -64,7 +64,7 @@ pub(crate) struct SegmentSentAgain {
     pub(crate) after_timeout: bool,
 }
 
-/// What one direction tells about its path MTU.
+/// What one direction shows of its path MTU.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PathMtuWatch {
     pub(crate) reported: Option<ReportedMtu>,

@@ -1,6 +1,6 @@
 //! One captured segment, and what it turned out to be.
 
-use crate::dissect::{IpPacket, TcpHeader};
+use crate::dissect::{IpPacket, PackedAddress, TcpHeader};
 use crate::read::{FrameOrigin, GsoRecord};
 
 /// One captured segment of a connection.
@@ -123,4 +123,27 @@ pub(crate) struct SegmentOutcome {
     pub(crate) timestamp_rtt_ns: Option<u64>,
     /// Payload that was not sent before.
     pub(crate) new_bytes: u64,
+}
+
+/// The sum over the pseudo-header (RFC 9293 section 3.1), not complemented: what Linux leaves in the checksum for a device to complete
+/// (`CHECKSUM_PARTIAL`).
+#[inline]
+pub(super) fn pseudo_header_sum(segment: &TrackedSegment<'_>) -> u16 {
+    let ip = segment.ip;
+    let words = |address: PackedAddress| -> u64 {
+        let bits = if ip.is_v6 {
+            address.0
+        } else {
+            address.0 & 0xffff_ffff
+        };
+        let (high, low) = ((bits >> 64) as u64, bits as u64);
+        let halves = |bits: u64| (bits >> 32) + (bits & 0xffff_ffff);
+        halves(high) + halves(low)
+    };
+    let length = u64::from(segment.header.header_bytes + segment.payload_bytes);
+    let mut sum = words(ip.source) + words(ip.destination) + 6 + length;
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    sum as u16
 }

@@ -11,9 +11,9 @@ const ETHERNET_BYTES: u64 = 14 + 4 + 20;
 const MIN_WIRE_BYTES: u64 = 84;
 /// The MTU of Ethernet.
 const ETHERNET_MTU: u32 = 1500;
-/// Largest packet that is plausible to be a jumbo frame rather than several segments.
+/// Largest plausible jumbo frame, bytes; larger packets are several segments.
 const MAX_JUMBO: u32 = 9216;
-/// Maximum number of sizes of frames that are judged at the end.
+/// Maximum number of frame sizes judged at the end.
 const MAX_UNDECIDED: usize = 512;
 
 /// Frames whose number of segments cannot be determined before the end.
@@ -39,7 +39,7 @@ pub(crate) struct SegmentCounter {
     wire_bytes: u64,
     payload: u64,
     source: Option<SegmentSizeSource>,
-    /// The payload of a full segment, as the kernel or the handshake tells.
+    /// The payload of a full segment, as the kernel or the handshake gives it.
     segment: Option<u32>,
     /// The largest payload of a frame that is no super-packet, with the bytes around it.
     max_single: u32,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The largest number kept; the oldest are forgotten.
+/// Maximum number kept; the oldest are dropped.
 const MAX_STAMPS: usize = 1024;
 
 /// The timestamps that one end sent, each with the time of its first segment.

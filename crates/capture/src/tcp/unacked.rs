@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The largest number kept; while there are more, segments give no round-trip time.
+/// Maximum number kept; beyond it, segments give no round-trip time.
 const MAX_SEGMENTS: usize = 8192;
 
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ impl UnackedSegments {
         }
     }
 
-    /// A range was sent again, or came late: its acknowledgement no longer tells a time (Karn's algorithm, RFC 6298 section 3).
+    /// A range was sent again, or came late: its acknowledgement no longer gives a time (Karn's algorithm, RFC 6298 section 3).
     pub(crate) fn sent_again(&mut self, begin: i64, end: i64) {
         // A range that was acknowledged before leaves all that wait as they are.
         if end <= self.acked {

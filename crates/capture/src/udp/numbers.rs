@@ -5,7 +5,7 @@ use crate::model::DatagramNumbers;
 /// Window of numbers below the highest that are tracked; older ones are late. A power of two, a multiple of 64.
 const WINDOW: u64 = 4096;
 const WORDS: usize = (WINDOW / 64) as usize;
-/// A larger jump is taken for another sequence, and starts the account again from there.
+/// Maximum jump within one sequence; a larger one begins another, and its own account.
 const MAX_JUMP: u64 = 1 << 20;
 
 /// An account of the numbers of one direction, from the first that was seen.

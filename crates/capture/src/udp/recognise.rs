@@ -58,7 +58,7 @@ fn seconds(payload: &[u8], at: usize) -> Option<u64> {
 }
 
 impl NumberFormat {
-    /// The formats that are tried, the most certain first.
+    /// Formats to try, the most certain first.
     pub(crate) const ALL: [Self; 6] = [
         Self::Caudal,
         Self::Iperf3,

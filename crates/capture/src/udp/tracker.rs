@@ -69,7 +69,7 @@ struct Candidates {
 /// The numbers of the datagrams in one frame: that of the first, which alone is read, and of how many they are.
 ///
 /// A sender's kernel splits what it was given in one call, so that the numbers follow one another. Where a receiver's kernel has joined datagrams
-/// of which one was lost, the number in the next frame tells of it.
+/// of which one was lost, the number in the next frame shows it.
 #[derive(Debug, Clone, Copy, Default)]
 struct NumberRun {
     first: u64,
@@ -100,7 +100,7 @@ pub(crate) struct UdpHalf {
     latest: u64,
 }
 
-/// The datagrams in which a format must show itself.
+/// Maximum datagrams before a format must be recognised.
 const MAX_TRIED: u32 = 64;
 
 /// The state of a flow.

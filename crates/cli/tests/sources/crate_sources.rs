@@ -113,6 +113,11 @@ pub fn workspace() -> Vec<CrateSources> {
         .collect()
 }
 
+/// The crate of the workspace's tasks.
+pub fn xtask() -> CrateSources {
+    CrateSources::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../xtask"))
+}
+
 fn without_tests(items: Vec<Item>) -> Vec<Item> {
     items
         .into_iter()

@@ -6,4 +6,5 @@ mod circles;
 mod crate_sources;
 mod dependencies;
 mod imports;
+mod modules;
 mod prose;

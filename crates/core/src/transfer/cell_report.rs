@@ -27,7 +27,7 @@ pub struct TransferCellReport {
     /// The minimum, s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_s: Option<f64>,
-    /// The median, s.
+    /// The median, s; of an even number of runs the lower of the two in the middle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_s: Option<f64>,
     /// The maximum, s.
@@ -113,7 +113,7 @@ impl TransferCellReport {
             n: times.len() as u64,
             sd_s: statistics.sd(),
             min_s: sorted.first().copied(),
-            median_s: median(&sorted),
+            median_s: nearest_rank(&sorted, 0.5),
             max_s: sorted.last().copied(),
             variation: variation(&statistics),
             error,
@@ -168,13 +168,6 @@ fn runs_of_goal(times: &[f64], goal: &TransferGoal) -> Option<u64> {
 fn variation(statistics: &Welford) -> Option<f64> {
     let variation = statistics.sd()? / statistics.mean()?;
     variation.is_finite().then_some(variation)
-}
-
-/// The middle value, or the mean of the two in the middle.
-fn median(sorted: &[f64]) -> Option<f64> {
-    let upper = *sorted.get(sorted.len() / 2)?;
-    let lower = nearest_rank(sorted, 0.5)?;
-    Some(f64::midpoint(lower, upper))
 }
 
 /// The mean of a figure over the runs; `None` when one of them lacks it.

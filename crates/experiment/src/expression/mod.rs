@@ -15,7 +15,6 @@ mod expression;
 mod lexer;
 mod lookup;
 mod name;
-mod names;
 mod node;
 mod parser;
 mod scope;

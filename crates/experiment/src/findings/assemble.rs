@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::case_findings::CaseFindings;
+use super::case_findings::{CaseFindings, CasePredictions};
 use super::conclusion::draw_conclusions;
 use super::expectation::check_expectations;
 use super::figure::figures;
 use super::findings::{FINDINGS_SCHEMA, Findings, StudyHeader};
 use super::lookup::StudyLookup;
-use super::predictions::CasePredictions;
 use super::published::compare_published;
 use super::starvation::find_starvation;
 use super::table::tables;

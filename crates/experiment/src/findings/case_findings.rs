@@ -1,19 +1,27 @@
 //! The metrics of each case over its trials, with their predictions and published values.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use caudal_stats::contention::harm;
-use caudal_stats::{Estimate, mean_of_trials, ratio_interval};
-use serde::{Deserialize, Serialize};
-
-use super::predictions::CasePredictions;
-use super::unit_name::{UnitName, unit_name};
+use super::format::{UnitName, unit_name};
 use crate::campaign::{Campaign, RepetitionStatus};
 use crate::case::Case;
 use crate::expression::{Expression, metric_unit};
 use crate::file::{FlowKindFile, PublishedFile};
 use crate::scalar::Scalar;
 use crate::trial::Trial;
+use caudal_stats::contention::harm;
+use caudal_stats::{Estimate, mean_of_trials, ratio_interval};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The predictions of a case, by the full names of metrics, in base units.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CasePredictions {
+    /// The predictions of formulas.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub predicted: BTreeMap<String, f64>,
+    /// The results of the simulation.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub simulated: BTreeMap<String, f64>,
+}
 
 /// A case over all its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

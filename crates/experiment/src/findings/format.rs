@@ -1,7 +1,9 @@
-//! Values of metrics as text.
+//! Values of metrics as text, and the names of their units.
 
+use crate::metric::METRICS;
 use caudal_core::quantity::{self, EstimateInUnit, Unit};
 use caudal_stats::Estimate;
+use serde::{Deserialize, Deserializer};
 
 /// A value with its unit, in three or four digits.
 #[must_use]
@@ -22,4 +24,17 @@ pub(super) fn format_estimate_ends(estimate: &Estimate, unit: Option<Unit>) -> S
         Some(interval) => format!("{} ({interval})", shown.mean()),
         _ => format_value(estimate.mean, unit),
     }
+}
+
+/// The name of the unit of a metric, as JSON writes units; empty for a metric that this program does not know.
+pub type UnitName = &'static str;
+
+/// Reads the name of a unit; empty where no metric has it.
+pub(super) fn unit_name<'de, D: Deserializer<'de>>(from: D) -> Result<&'static str, D::Error> {
+    let name = String::deserialize(from)?;
+    Ok(METRICS
+        .iter()
+        .map(|metric| metric.unit.name())
+        .find(|known| *known == name)
+        .unwrap_or(""))
 }

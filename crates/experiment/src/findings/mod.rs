@@ -12,22 +12,18 @@ mod figure;
 mod findings;
 mod format;
 mod lookup;
-mod predictions;
 mod published;
 mod starvation;
 mod table;
 #[cfg(test)]
 mod tests;
-mod unit_name;
 mod verdict;
 
-pub use case_findings::{CaseFindings, MetricFindings};
+pub use case_findings::{CaseFindings, CasePredictions, MetricFindings};
 pub use conclusion::Conclusion;
 pub use expectation::CheckedExpectation;
 pub use findings::{FINDINGS_SCHEMA, Findings, SchemaName, StudyHeader};
-pub use format::{format_estimate, format_value};
-pub use predictions::CasePredictions;
+pub use format::{UnitName, format_estimate, format_value};
 pub use published::PublishedComparison;
 pub use starvation::{Starvation, StarvationStep};
 pub use table::{FindingsTable, TableCell};
-pub use unit_name::UnitName;

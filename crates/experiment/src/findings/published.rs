@@ -5,8 +5,8 @@ use caudal_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::case_findings::cases_published;
+use super::format::{UnitName, unit_name};
 use super::lookup::StudyLookup;
-use super::unit_name::{UnitName, unit_name};
 use crate::expression::metric_unit;
 use crate::scalar::{Scalar, parse_number};
 use crate::unfold::fill_parameters;

@@ -10,7 +10,7 @@ use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
-/// The time connecting may take.
+/// Maximum time to connect.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Connects a TCP data or control socket to `peer`.

@@ -41,7 +41,7 @@ impl DataSocket {
     /// The address of this end.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel does not report it.
     pub fn local_address(&self) -> std::io::Result<SocketAddr> {
         match self {
             Self::Tcp(stream) => stream.local_addr(),
@@ -52,7 +52,7 @@ impl DataSocket {
     /// The address of the other end.
     ///
     /// # Errors
-    /// When the kernel does not tell, or the socket is not connected.
+    /// When the kernel does not report it, or the socket is not connected.
     pub fn peer_address(&self) -> std::io::Result<SocketAddr> {
         match self {
             Self::Tcp(stream) => stream.peer_addr(),

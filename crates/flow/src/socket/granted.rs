@@ -1,8 +1,9 @@
 //! The settings the kernel granted a socket, which may differ from those requested.
 
 use super::canonical::canonical;
-use super::segmentation::segmentation;
 use caudal_core::sample::Granted;
+use caudal_sys::interface::{self, Interface};
+use caudal_sys::udp::GsoSender;
 use caudal_sys::{buffers, tcp, udp};
 use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -59,5 +60,26 @@ pub fn granted_batched_udp(socket: &UdpSocket, length: u32) -> Granted {
         segments_per_send: Some(segmentation(socket).max_datagrams(length as usize) as u32),
         receive_offload: Some(udp::enable_gro(socket)),
         ..granted_udp(socket)
+    }
+}
+
+/// Queueing disciplines that limit a rate and count the framing of a packet with many datagrams once.
+const SHAPERS: [&str; 4] = ["tbf", "htb", "hfsc", "netem"];
+
+/// The sender of runs of datagrams for a connected socket: without segmentation offload where the interface on the way to its
+/// peer has a shaper, so that this counts every datagram.
+pub fn segmentation(socket: &UdpSocket) -> GsoSender {
+    let device = || {
+        let peer = socket.peer_addr().ok()?;
+        let route = interface::route_to_socket(canonical(peer))?;
+        Interface::by_name(&route.interface)
+    };
+    let is_shaped = device()
+        .and_then(|device| device.qdisc)
+        .is_some_and(|qdisc| SHAPERS.contains(&qdisc.as_str()));
+    if is_shaped {
+        GsoSender::single()
+    } else {
+        GsoSender::new(socket)
     }
 }

@@ -8,7 +8,6 @@ mod granted;
 mod listen;
 mod reserved_listener;
 mod retry;
-mod segmentation;
 mod settings;
 
 pub use canonical::canonical;
@@ -18,9 +17,8 @@ pub use connect::{
 };
 pub use data_connection::data_connection;
 pub use data_socket::DataSocket;
-pub use granted::{granted_batched_udp, granted_tcp, granted_udp};
+pub use granted::{granted_batched_udp, granted_tcp, granted_udp, segmentation};
 pub use listen::{ListeningSockets, listen_tcp_and_udp, reply_udp_socket};
 pub use reserved_listener::{Accepted, ReservedListener, is_out_of_descriptors};
 pub use retry::{is_no_datagram, is_retryable, is_too_large};
-pub use segmentation::segmentation;
 pub use settings::{SocketSettings, UDP_BUFFER};

@@ -6,9 +6,9 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// The first bytes of a connection that are looked at.
+/// First bytes of a connection that are examined.
 const FIRST_BYTES: usize = 64;
-/// The time they may take where there is no descriptor to wait for them beside the others.
+/// Maximum wait for them where no descriptor is left to wait for them beside the others.
 const FIRST_BYTES_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// The outcome of accepting.

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The receive buffer asked for on UDP flows, bytes: enough for a stall of the reader, little enough to stay in the
 /// processor's cache on one machine.
 pub const UDP_BUFFER: usize = 4 << 20;
-/// The time sent data may stay unacknowledged before the kernel gives the connection up.
+/// Maximum time that sent data stays unacknowledged before the kernel closes the connection.
 const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The settings of a plan that concern its sockets.

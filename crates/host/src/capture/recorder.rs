@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 
-/// The number of bytes that are encoded before they are written.
+/// Bytes encoded between two writes.
 const BATCH: usize = 256 << 10;
 
-/// Frames that are held back: those of several processors may be handed over a little out of order.
+/// Frames held back for sorting: several processors may hand theirs over a little out of order.
 const HELD: usize = 64;
 
 /// A frame that is held back.

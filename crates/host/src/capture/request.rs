@@ -21,10 +21,10 @@ pub struct TestCaptureRequest {
 }
 
 impl TestCaptureRequest {
-    /// Maximum number of bytes of a frame that are kept: the longest frame that the kernel hands over at once.
+    /// Maximum bytes kept per frame: the longest frame that the kernel hands over at once.
     pub const MAX_SNAP_BYTES: u32 = 262_144;
-    /// Minimum: the headers of Ethernet, IPv6 and UDP. With fewer than 114 bytes headers of TCP with many options are cut off, and such
-    /// segments are in the file alone.
+    /// Minimum bytes kept per frame: the headers of Ethernet, IPv6 and UDP. Below 114 bytes, TCP headers with many options are cut off,
+    /// and such segments are in the file alone.
     pub const MIN_SNAP_BYTES: u32 = 96;
 
     pub(super) fn filter(&self) -> Option<TrafficFilter> {

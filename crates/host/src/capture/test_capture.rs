@@ -18,13 +18,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// The ring for short frames: a second of 1 Gbit/s in frames of 1514 bytes of which 128 are kept takes 20 MB.
+/// Ring for short frames: a second of 1 Gbit/s in frames of 1514 bytes, 128 of each kept, takes 20 MB.
 const RING: usize = 32 << 20;
-/// The ring for longer ones.
+/// Ring for long frames.
 const LARGE_RING: usize = 128 << 20;
-/// The frames that are long.
+/// Minimum length of a long frame, bytes.
 const LONG: u32 = 512;
-/// The time after which a capture without frames looks whether it is to end.
+/// Interval at which a capture without frames checks its stop signal.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A capture that goes on until it is finished or dropped.

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Offloads that are off on most machines, and that nobody means by turning the offloads on.
+/// Offloads that are off on most machines, and stay so when offloads are turned on.
 const UNUSUAL: [&str; 4] = [
     "rx-gro-hw",
     "rx-gro-list",

@@ -111,7 +111,7 @@ impl ChangeFiles {
         fs::rename(&new, &self.record)
     }
 
-    /// Undoes the change a process left behind, by whoever holds the lock; `true` when nothing of it is left.
+    /// Undoes the change that a process left behind; the caller holds the lock. `true` when nothing of it is left.
     pub(super) fn undo_leftover(&self) -> bool {
         let recorded = fs::read(&self.record).ok();
         let change: Option<RecordedChange> =

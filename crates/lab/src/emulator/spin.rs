@@ -4,10 +4,10 @@ use caudal_sys::clock;
 
 /// How long before an event the thread begins to poll the clock: timers wake a thread tens of microseconds late.
 const LEAD_NS: u64 = 100_000;
-/// Busy waiting takes at most one part in this many of all time, because hosts share the processors. Where that is not
-/// enough, deliveries are late, which matters little on links that are full.
+/// Busy waiting takes at most one part in this many of all time, because hosts share the processors. Where that is not enough, deliveries
+/// are late, which matters little on busy links.
 const TIME_DIVISOR: u64 = 33;
-/// The largest budget that accumulates.
+/// Maximum time for busy waiting that accumulates, ns.
 const MAX_BUDGET_NS: u64 = 20_000_000;
 
 /// The budget of busy waiting.

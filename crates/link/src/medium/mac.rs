@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 
 use caudal_topology::{LateCollision, Readiness};
 
-use super::event::MediumEvent;
 use super::shared::Medium;
-use super::station::{Signal, Transmission};
+use super::station::{MediumEvent, Signal, Transmission};
 use crate::counters::DropReason;
 use crate::frame::PREAMBLE_BYTES;
 use crate::node::Egress;
@@ -21,9 +20,9 @@ mod bits {
     pub(super) const GAP_FIRST_PART: u64 = 64;
     pub(super) const JAM: u64 = 32;
 }
-/// The collisions after which a frame is dropped.
+/// Maximum collisions of a frame before it is dropped.
 const MAX_ATTEMPTS: u32 = 16;
-/// The collisions after which the range of the backoff grows no further.
+/// Maximum collisions for which the range of the backoff grows.
 const MAX_BACKOFF_EXPONENT: u32 = 10;
 
 impl Medium {

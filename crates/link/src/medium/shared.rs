@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use caudal_topology::{LateCollision, StationDuplex};
 
-use super::event::MediumEvent;
-use super::setup::{MediumSetup, StationSetup};
-use super::station::{Signal, Station};
+use super::station::{MediumEvent, MediumSetup, Signal, Station, StationSetup};
 use crate::counters::{FrameCounters, FrameTotals};
 use crate::error::LinkError;
 use crate::frame::Frame;

@@ -1,14 +1,58 @@
 //! The state of a station and of a signal.
 
-use caudal_topology::{Readiness, StationDuplex};
-
-use super::setup::StationSetup;
 use crate::counters::{FrameCounters, FrameTotals};
 use crate::frame::Frame;
 use crate::histogram::DurationHistogram;
 use crate::queue::Queue;
 use crate::report::Collisions;
 use crate::time::{SimTime, duration_to_ns};
+use caudal_core::units::BitRate;
+use caudal_topology::{LateCollision, Readiness, StationDuplex};
+use std::time::Duration;
+
+/// The settings that all stations of a medium share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MediumSetup {
+    /// The rate: at most 100 Mbit/s, with a whole number of nanoseconds for a bit.
+    pub rate: BitRate,
+    /// The delay that a repeater between two stations adds.
+    pub repeater_delay: Duration,
+    /// The handling of frames that collided after the slot time.
+    pub late_collision: LateCollision,
+}
+
+/// The settings of one station.
+#[derive(Debug)]
+pub struct StationSetup {
+    /// Its duplex mode; full duplex on a half-duplex link is a duplex mismatch.
+    pub duplex: StationDuplex,
+    /// The propagation delay between the station and the centre of the medium, where all cables meet.
+    pub delay: Duration,
+    /// The time it needs after each frame it has sent.
+    pub readiness: Readiness,
+    /// Its transmit queue.
+    pub queue: Queue,
+}
+
+/// An event at a station.
+///
+/// Simultaneous events are processed in the order of the variants: ends before starts, and carriers last, because stations
+/// that start to send at the same time do not sense each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum MediumEvent {
+    /// The station's transmission or jam ends; `serial` is that of the transmission.
+    SendEnd { station: usize, serial: u64 },
+    /// A signal of another station ends here.
+    CarrierOff { station: usize, signal: usize },
+    /// The interframe gap ends; `serial` is that of the gap.
+    GapEnd { station: usize, serial: u64 },
+    /// The backoff after a collision ends.
+    BackoffEnd { station: usize },
+    /// The station is ready for its next frame.
+    Ready { station: usize },
+    /// A signal of another station begins here.
+    CarrierOn { station: usize, signal: usize },
+}
 
 /// A transmission in progress.
 #[derive(Debug)]

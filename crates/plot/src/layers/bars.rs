@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::marks::{missing, ring, whisker};
-use super::side_by_side::SideBySide;
+use super::marks::{SideBySide, missing, ring, whisker};
 use crate::axis::Scale;
 use crate::canvas::Canvas;
 use crate::extent::Extent;

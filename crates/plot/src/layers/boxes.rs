@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::marks::{missing, ring, whisker};
-use super::side_by_side::SideBySide;
+use super::marks::{SideBySide, missing, ring, whisker};
 use crate::axis::Scale;
 use crate::canvas::Canvas;
 use crate::extent::Extent;

@@ -1,10 +1,9 @@
-//! Marks that several layers draw: markers, whiskers, rings, and dashes for missing values.
-
-use std::fmt::Write as _;
+//! What several layers draw with: places side by side, markers, whiskers, rings, and dashes for missing values.
 
 use crate::canvas::Canvas;
 use crate::plot_area::PlotArea;
 use crate::svg::{coordinate, pair};
+use std::fmt::Write as _;
 
 /// The path of the marker of a series around a point.
 pub(crate) fn marker(class: usize, x: f64, y: f64) -> String {
@@ -63,4 +62,21 @@ pub(super) fn missing(canvas: &mut Canvas, plot: &PlotArea, along: f64, half: f6
         format!("M{}L{}", pair(a), pair(b))
     };
     canvas.path("c m", &path, "no data");
+}
+
+/// The index of a layer among those of its kind.
+#[derive(Clone, Copy)]
+pub(super) struct SideBySide {
+    /// The index, from 0.
+    pub index: usize,
+    /// The number of layers of the kind.
+    pub count: usize,
+}
+
+impl SideBySide {
+    /// The offset of this layer from the middle of a position, and its width, when all together take `room`.
+    pub(super) fn offset_and_width(self, room: f64) -> (f64, f64) {
+        let width = room / self.count.max(1) as f64;
+        ((self.index as f64 + 0.5) * width - room / 2.0, width)
+    }
 }

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use super::marks::{marker, missing, whisker};
-use super::side_by_side::SideBySide;
+use super::marks::{SideBySide, marker, missing, whisker};
 use crate::canvas::Canvas;
 use crate::extent::Extent;
 use crate::figure::Figure;

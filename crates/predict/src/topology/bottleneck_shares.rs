@@ -12,13 +12,13 @@ use super::max_min::MaxMinShare;
 use super::network::{FlowKind, FlowNetwork, SharedResource};
 use super::round_trip::{queue_delay, round_trip};
 
-/// The exponent of the bias by round-trip time: shares are in proportion to `rtt^-1.5`.
+/// Exponent of the bias by round-trip time: shares are in proportion to `rtt^-1.5`.
 ///
-/// It is the middle of the range of 1 to 2 for drop-tail queues, of which 2 holds when all flows lose at the same time. CUBIC
-/// is nearly Reno at the rates where a queue of its own bottleneck is what it loses at.
+/// It is the middle of the range of 1 to 2 for drop-tail queues; 2 holds when all flows lose at the same time. CUBIC is nearly Reno at
+/// rates where it loses at the queue of its own bottleneck.
 ///
-/// Source: Lakshman and Madhow, "The Performance of TCP/IP for Networks with High Bandwidth-Delay Products and Random Loss",
-/// 1997; RFC 9438 sections 4.3 and 5.1.
+/// Source: Lakshman and Madhow, "The Performance of TCP/IP for Networks with High Bandwidth-Delay Products and Random Loss", 1997; RFC
+/// 9438 sections 4.3 and 5.1.
 const RTT_BIAS: f64 = 1.5;
 /// The part of a drop-tail queue that is full on average: the middle between half full and full.
 const QUEUE_FILL: f64 = 0.75;
@@ -26,7 +26,7 @@ const QUEUE_FILL: f64 = 0.75;
 const MAX_EQUAL_RATIO: f64 = 1.05;
 /// Maximum ratio of the longest to the shortest round-trip time for formula and simulation to agree within 50 %.
 const MAX_COVERED_RATIO: f64 = 1.5;
-/// Minimum share of its rate for a resource to count as used up.
+/// Minimum used share of its rate for a resource to count as saturated.
 const MIN_SATURATED: f64 = 0.999;
 /// For flows with equal round-trip times: the median simulation of 5 seeds lies within it.
 const EQUAL_RTT: Tolerance = Tolerance::symmetric(0.3);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::network::{FlowKind, FlowNetwork, SharedResource, counted_bytes, loss_share};
 
-/// Iterations after which the rates of datagrams have converged that overload several links in a row.
+/// Iterations for the rates of datagrams that overload several links in a row to converge.
 const ITERATIONS: usize = 8;
 
 impl FlowNetwork<'_> {

@@ -1,7 +1,7 @@
 //! The trend of the one-way delays of one stream.
 
 use crate::cannot_tell::CannotTell;
-use crate::sorted::median;
+use caudal_stats::midpoint_median;
 
 /// Minimum number of packets of a stream.
 const MIN_PACKETS: usize = 20;
@@ -108,7 +108,7 @@ impl DelayStream {
         let above = |delay: &i64| (i128::from(*delay) - i128::from(*least)) as f64;
         let groups = self.delays_ns.chunks_exact(group);
         groups
-            .filter_map(|group| median(group.iter().map(above).collect()))
+            .filter_map(|group| midpoint_median(group.iter().map(above).collect()))
             .collect()
     }
 }

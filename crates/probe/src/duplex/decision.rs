@@ -4,11 +4,10 @@ use super::counter_evidence::{CounterEvidence, counter_evidence};
 use super::end_link::{EndLink, EndLinkState};
 use super::goodputs::from_goodputs;
 use super::light_evidence::{LightEvidence, light_evidence};
-use super::link_side::LinkSide;
 use super::mismatch::mismatch;
 use super::readings::{DuplexReadings, EachWay, EndErrors};
-use super::statement::{DuplexFinding, DuplexStatement};
-use crate::confidence::Confidence;
+use super::statement::{DuplexFinding, DuplexStatement, LinkSide};
+use crate::rate_estimate::Confidence;
 use caudal_core::units::BitRate;
 
 impl DuplexStatement {
@@ -43,7 +42,7 @@ impl DuplexStatement {
 }
 
 impl DuplexReadings {
-    /// `true` where runs can tell no more: at the rates of the interfaces half duplex does not exist.
+    /// `true` where runs add nothing: at the rates of the interfaces half duplex does not exist.
     #[must_use]
     pub fn excludes_half_duplex(&self) -> bool {
         gigabit(self).is_some()

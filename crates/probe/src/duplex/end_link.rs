@@ -1,6 +1,6 @@
 //! What the interface of an end says of the duplex of its link.
 
-use super::link_side::LinkSide;
+use super::statement::LinkSide;
 use caudal_core::interface::{DuplexMode, InterfaceLink, LinkMedium, LinkModes};
 use caudal_core::units::BitRate;
 
@@ -51,7 +51,7 @@ pub enum EndLinkState {
     NotEthernet,
     /// It detects no link.
     NoLink,
-    /// It reports nothing that tells.
+    /// It reports nothing that decides.
     Unknown,
 }
 

@@ -3,7 +3,7 @@
 use super::counter_evidence::{CounterEvidence, counter_evidence};
 use super::end_link::{EndLink, EndLinkState};
 use super::readings::EndErrors;
-use crate::confidence::Confidence;
+use crate::rate_estimate::Confidence;
 use caudal_core::interface::InterfaceLink;
 
 /// One end of the link behind an interface.
@@ -38,7 +38,7 @@ pub enum EndLinkFinding {
     Virtual,
     /// No Ethernet interface.
     NotEthernet,
-    /// The report does not tell.
+    /// The report does not say.
     CannotTell,
 }
 

@@ -4,7 +4,7 @@ use super::interfaces::from_interfaces;
 use super::readings::{DuplexReadings, EachWay};
 use super::shared_end::{SharedEnds, doubt};
 use super::statement::{DuplexFinding, DuplexStatement};
-use crate::confidence::Confidence;
+use crate::rate_estimate::Confidence;
 use caudal_core::units::BitRate;
 
 /// Ratio of the goodput of both directions at once to that of each alone: maximum of a shared medium, minimum of full duplex.

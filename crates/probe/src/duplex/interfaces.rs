@@ -1,12 +1,11 @@
 //! What the interfaces of both ends show by themselves.
 
 use super::end_link::{EndLink, EndLinkState};
-use super::link_side::LinkSide;
 use super::mismatch::both_links_are_full;
 use super::readings::DuplexReadings;
 use super::shared_end::{SharedEnds, doubt};
-use super::statement::{DuplexFinding, DuplexStatement};
-use crate::confidence::Confidence;
+use super::statement::{DuplexFinding, DuplexStatement, LinkSide};
+use crate::rate_estimate::Confidence;
 
 /// The duplex mode of a path without saturating runs.
 pub(super) fn from_interfaces(readings: &DuplexReadings, light_is_clean: bool) -> DuplexStatement {

@@ -1,11 +1,10 @@
 //! A mismatch that losses show, and which end is half duplex.
 
 use super::end_link::EndLink;
-use super::link_side::LinkSide;
 use super::readings::{DuplexReadings, EachWay, LightRuns, RunLoss};
 use super::shared_end::doubt;
-use super::statement::{DuplexFinding, DuplexStatement};
-use crate::confidence::Confidence;
+use super::statement::{DuplexFinding, DuplexStatement, LinkSide};
+use crate::rate_estimate::Confidence;
 use caudal_core::units::BitRate;
 
 /// Ratio of losses, small to large datagrams: below it a direction may be that from the half-duplex end, above it the other. Collisions give 0 to 0.16, and 0.45 to 0.9 with the chance of 700 datagrams.
@@ -72,7 +71,7 @@ pub(super) fn mismatch(readings: &DuplexReadings, loss: f64) -> DuplexStatement 
     )
 }
 
-/// The end on which all that tell one agree.
+/// The end that all evidence which names one agrees on.
 fn agreed(each: [Option<LinkSide>; 3]) -> Option<LinkSide> {
     let mut told = each.into_iter().flatten();
     let first = told.next()?;

@@ -11,7 +11,6 @@ mod end_statement;
 mod goodputs;
 mod interfaces;
 mod light_evidence;
-mod link_side;
 mod mismatch;
 mod readings;
 mod shared_end;
@@ -19,6 +18,5 @@ mod statement;
 
 pub use end_link::{EndLink, EndLinkState};
 pub use end_statement::{CableEnd, EndLinkFinding, EndLinkStatement};
-pub use link_side::LinkSide;
 pub use readings::{DuplexReadings, EachWay, EndErrors, LightRuns, RunLoss, SaturatingRuns};
-pub use statement::{DuplexFinding, DuplexStatement};
+pub use statement::{DuplexFinding, DuplexStatement, LinkSide};

@@ -1,7 +1,7 @@
 //! What was measured of a link in both directions.
 
 use super::end_link::EndLink;
-use super::link_side::LinkSide;
+use super::statement::LinkSide;
 use caudal_core::interface::LinkErrors;
 use caudal_core::units::BitRate;
 

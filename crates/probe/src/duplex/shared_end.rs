@@ -1,8 +1,8 @@
 //! An end of the path whose link is known to carry one direction at a time.
 
 use super::end_link::{EndLink, EndLinkState};
-use super::link_side::LinkSide;
 use super::readings::DuplexReadings;
+use super::statement::LinkSide;
 use std::fmt;
 
 /// An end whose link carries one direction at a time, as its interface reports.

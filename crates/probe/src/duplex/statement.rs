@@ -1,7 +1,35 @@
 //! The statement on the duplex mode of a path.
 
-use super::link_side::LinkSide;
-use crate::confidence::Confidence;
+use crate::rate_estimate::Confidence;
+use std::fmt;
+
+/// One end of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkSide {
+    /// The end that measures.
+    Near,
+    /// The other.
+    Far,
+}
+
+impl LinkSide {
+    /// The other end.
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Near => Self::Far,
+            Self::Far => Self::Near,
+        }
+    }
+}
+
+impl fmt::Display for LinkSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Near => "near",
+            Self::Far => "far",
+        })
+    }
+}
 
 const FIND_MISMATCH: &str = "find the link on the path with late collisions at one end and CRC (FCS) errors at the other, and enable \
     autonegotiation at both";
@@ -16,10 +44,10 @@ pub enum DuplexFinding {
     MatchedHalf,
     /// One end of a link is half duplex and the other full.
     Mismatch {
-        /// The half-duplex end, seen from the path's; `None` when the runs do not tell.
+        /// The half-duplex end, seen from the path's; `None` when the runs do not show it.
         half: Option<LinkSide>,
     },
-    /// The readings do not tell.
+    /// The readings do not decide.
     CannotTell,
 }
 

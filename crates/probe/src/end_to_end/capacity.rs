@@ -6,9 +6,8 @@ use super::settings::EndToEndSettings;
 use super::shaper::{ShaperReading, find_shaper};
 use super::trains::{LongTrains, Trains};
 use crate::cannot_tell::CannotTell;
-use crate::confidence::Confidence;
 use crate::narrow_capacity::TrainsEstimate;
-use crate::rate_estimate::RateEstimate;
+use crate::rate_estimate::{Confidence, RateEstimate};
 use caudal_core::plan::Direction;
 use caudal_core::units::{BitRate, ByteCount};
 
@@ -49,7 +48,7 @@ pub struct EndToEndCapacity {
 }
 
 impl EndToEndCapacity {
-    /// The rate that the path carries at least, where it is too fast for more to be told.
+    /// The minimum rate that the path carries, where it is too fast for an estimate.
     #[must_use]
     pub fn at_least(&self) -> Option<BitRate> {
         match (&self.shaper, &self.narrow) {
@@ -111,7 +110,7 @@ impl EndToEndCapacity {
         ))
     }
 
-    /// The capacity of a direction as far as trains tell it in a second or two: less than it is where other traffic crosses.
+    /// The capacity of a direction as trains show it in a second or two: too low where other traffic crosses.
     ///
     /// # Errors
     /// Those of the channel.
@@ -197,7 +196,7 @@ impl EndToEndCapacity {
     }
 }
 
-/// Why trains show no capacity, where they arrive as fast as their sender's kernel took them, or faster than hosts can tell.
+/// Why trains show no capacity, where they arrive as fast as their sender's kernel took them, or faster than hosts can measure.
 fn too_fast(first: &LongTrains, arrived: &RateEstimate) -> Option<CannotTell> {
     let is_senders = |departure: BitRate| arrived.rate.as_f64() >= OF_SENDER * departure.as_f64();
     let is_too_fast = arrived.rate.bps() > MAX_TOLD_BPS || first.departure.is_some_and(is_senders);

@@ -1,4 +1,4 @@
-//! The runs that tell the duplex mode of the links between two ends.
+//! The runs that show the duplex mode of the links between two ends.
 
 use super::channel::{EndReading, TrainChannel, TrainsReadings};
 use super::settings::EndToEndSettings;

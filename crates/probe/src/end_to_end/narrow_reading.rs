@@ -5,9 +5,8 @@ use super::readings::{LEADING, pairs};
 use super::shaper::ShaperReading;
 use super::trains::Trains;
 use crate::cannot_tell::CannotTell;
-use crate::confidence::Confidence;
 use crate::narrow_capacity::{PairCapacity, PairReading, bulk_packets};
-use crate::rate_estimate::RateEstimate;
+use crate::rate_estimate::{Confidence, RateEstimate};
 use caudal_core::plan::{TrainSeries, TrainSpacing};
 use caudal_core::units::BitRate;
 

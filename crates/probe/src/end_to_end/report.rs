@@ -188,8 +188,8 @@ fn saturating_runs(goodputs: EachWay<BitRate>, both_ways: bool) -> [DuplexRun; 2
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confidence::Confidence;
     use crate::duplex::{DuplexReadings, SaturatingRuns};
+    use crate::rate_estimate::Confidence;
     use caudal_core::path::StatementConfidence;
     use caudal_core::units::ByteCount;
 

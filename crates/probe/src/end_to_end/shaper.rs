@@ -2,8 +2,7 @@
 
 use super::channel::TrainChannel;
 use super::trains::{LongTrains, Trains};
-use crate::confidence::Confidence;
-use crate::rate_estimate::RateEstimate;
+use crate::rate_estimate::{Confidence, RateEstimate};
 use caudal_core::units::{BitRate, ByteCount};
 
 /// Trains per length.

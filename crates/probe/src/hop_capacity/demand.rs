@@ -26,7 +26,7 @@ pub struct HopDemand {
 /// The readings that would bring every link of `path` to the accuracy of `settings`; none when that is reached or out of reach.
 ///
 /// The number of rounds assumes that an interval narrows with the square root of the readings, and at most doubles what a hop has. A hop is
-/// finished after 128 rounds. Primed probes are asked for where a link is too fast to tell or perhaps several, at both of its ends.
+/// finished after 128 rounds. Primed probes are asked for where a link is too fast to measure or perhaps several, at both of its ends.
 #[must_use]
 pub fn demands(
     path: &PathCapacities,
@@ -154,7 +154,7 @@ impl Demands {
     }
 }
 
-/// The capacity that minima of the resolution of the timestamps can tell at best, bit/s: `8 ΔL / (4 s)`.
+/// Maximum capacity that can be measured with minima of the resolution of the timestamps, bit/s: `8 ΔL / (4 s)`.
 ///
 /// An error of s at either end of a size span ΔL turns a slope by 2 s / ΔL, and a capacity takes twice that.
 fn resolvable_bps(slope: &HopSlope, settings: &VpsSettings) -> f64 {

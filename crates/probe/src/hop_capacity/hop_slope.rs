@@ -6,7 +6,7 @@ use super::size_minima::{AnswersOfSize, ReplyHandling, SizeMinima};
 use crate::cannot_tell::CannotTell;
 use crate::line_fit::LineFit;
 use caudal_core::random::SplitMix64;
-use caudal_stats::{normal_quantile, student_t_quantile};
+use caudal_stats::{nearest_rank, normal_quantile, student_t_quantile};
 
 /// Minimum share of the variance that a line explains.
 const MIN_R_SQUARED: f64 = 0.9;
@@ -117,11 +117,8 @@ fn bootstrap_error(sizes: &[AnswersOfSize], resamples: u32, mut random: SplitMix
         })
         .collect();
     slopes.sort_unstable_by(f64::total_cmp);
-    let at = |quantile: f64| slopes.get((quantile * slopes.len() as f64) as usize);
-    match (at(0.1587), at(0.8413)) {
-        (Some(low), Some(high)) => (high - low) / 2.0,
-        _ => 0.0,
-    }
+    let ends = nearest_rank(&slopes, 0.1587).zip(nearest_rank(&slopes, 0.8413));
+    ends.map_or(0.0, |(low, high)| (high - low) / 2.0)
 }
 
 /// How much wider an interval has to be than resamples of `points` points and a normal distribution make it.

@@ -9,14 +9,12 @@
 mod demand;
 mod hop_slope;
 mod link_class;
-mod monotone;
 mod path;
 mod primed_model;
 mod reading;
 mod settings;
 mod size_minima;
 mod slope_step;
-mod standard_rate;
 
 pub use demand::{HopDemand, demands};
 pub use hop_slope::HopSlope;

@@ -2,7 +2,7 @@
 
 use caudal_stats::normal_quantile;
 
-/// Confidence of intervals where none, or an impossible one, was asked for.
+/// Default confidence of intervals, also in place of an impossible one.
 const USUAL_CONFIDENCE: f64 = 0.95;
 /// Two-sided quantile of the normal distribution at that confidence.
 const USUAL_QUANTILE: f64 = 1.96;

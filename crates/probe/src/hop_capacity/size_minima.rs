@@ -2,7 +2,7 @@
 
 use super::reading::HopReading;
 use crate::cannot_tell::CannotTell;
-use crate::sorted::median;
+use caudal_stats::midpoint_median;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum sizes for a slope.
@@ -138,7 +138,7 @@ impl SizeMinima {
             let second = size.rtts_ns.get(1)?;
             Some(second - size.rtts_ns[0])
         });
-        let slack = (3.0 * median(gaps.collect()).unwrap_or(0.0)).max(resolution_ns);
+        let slack = (3.0 * midpoint_median(gaps.collect()).unwrap_or(0.0)).max(resolution_ns);
         let mut least = f64::INFINITY;
         let mut kept: Vec<AnswersOfSize> = Vec::with_capacity(self.sizes.len());
         for size in self.sizes.iter().rev() {

@@ -1,10 +1,18 @@
 //! The rate of a train's tail, and the bucket that its head went through.
 
-use super::train_arrival::TrainArrival;
 use crate::cannot_tell::CannotTell;
 use crate::line_fit::LineFit;
 use crate::rate_estimate::rate_of;
 use caudal_core::units::{BitRate, ByteCount};
+
+/// The arrival of one packet of a train that left back to back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrainArrival {
+    /// Its size on the wire, bytes.
+    pub bytes: u32,
+    /// When its last bit arrived, ns of any clock.
+    pub at_ns: u64,
+}
 
 /// Minimum arrivals per train.
 const MIN_ARRIVALS: usize = 10;

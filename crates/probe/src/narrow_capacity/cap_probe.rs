@@ -2,8 +2,8 @@
 
 use crate::cannot_tell::CannotTell;
 use crate::rate_estimate::{RateEstimate, rate_of};
-use crate::sorted::median;
 use caudal_core::units::BitRate;
+use caudal_stats::midpoint_median;
 use std::collections::BTreeMap;
 
 /// Minimum pairs of one size.
@@ -210,7 +210,7 @@ impl OfOneSize {
         let noise_ns = noise_ns.max(spread_ns(pairs));
         let alike = dispersions_within(pairs, best, 2.0 * noise_ns);
         let count = alike.len() as u64;
-        let dispersion_ns = median(alike).unwrap_or(best.dispersion);
+        let dispersion_ns = midpoint_median(alike).unwrap_or(best.dispersion);
         let noise_ns = noise_ns.max(deviation_ns(pairs, best, dispersion_ns));
         Ok(Self {
             bytes,
@@ -292,7 +292,7 @@ fn deviation_ns(pairs: &[DelayPair], best: &DelayPair, dispersion_ns: f64) -> f6
     let near_ns = few_ns.max(MAX_RELATIVE_EXCESS * best.dispersion);
     let near = dispersions_within(pairs, best, near_ns);
     let deviations = near.iter().map(|one| (one - dispersion_ns).abs());
-    median(deviations.collect()).unwrap_or(0.0)
+    midpoint_median(deviations.collect()).unwrap_or(0.0)
 }
 
 /// The spread of the dispersions of the pairs that met the least delay, ns: what is not queueing differs from one to the next.
@@ -303,9 +303,42 @@ fn spread_ns(pairs: &[DelayPair]) -> f64 {
     sorted.sort_unstable_by_key(DelayPair::sum);
     sorted.truncate((pairs.len() / 4).max(MIN_SPREAD));
     let dispersions: Vec<f64> = sorted.iter().map(|pair| pair.dispersion).collect();
-    let Some(middle) = median(dispersions.clone()) else {
+    let Some(middle) = midpoint_median(dispersions.clone()) else {
         return 0.0;
     };
     let deviations = dispersions.iter().map(|one| (one - middle).abs());
-    median(deviations.collect()).unwrap_or(0.0) * 1.4826
+    midpoint_median(deviations.collect()).unwrap_or(0.0) * 1.4826
+}
+
+/// Minimum ratio of the dispersion of a bulk to the noise of the timestamps.
+const MIN_BULK_NOISE_RATIO: f64 = 100.0;
+/// Maximum packets per bulk.
+const MAX_BULK_PACKETS: u32 = 1000;
+
+/// The packets of a bulk whose dispersion is a hundred times the noise of the timestamps, from one pair's dispersion; at most a thousand.
+///
+/// On fast links the dispersion of a pair drowns in the noise of the timestamps; that of the first and the last packet of a bulk
+/// of k + 1 is k times as long. `None` for a dispersion of zero. Source: Chen, Sun, Wang, Sanadidi and Gerla, "PBProbe: A Capacity
+/// Estimation Tool for High Speed Networks", 2008.
+#[must_use]
+pub fn bulk_packets(pair_dispersion_ns: u64, noise_ns: u64) -> Option<u32> {
+    if pair_dispersion_ns == 0 {
+        return None;
+    }
+    let packets = (MIN_BULK_NOISE_RATIO * noise_ns as f64 / pair_dispersion_ns as f64).ceil();
+    Some(packets.clamp(1.0, f64::from(MAX_BULK_PACKETS)) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_faster_the_link_the_longer_the_bulk() {
+        // 1538 bytes at 10 Mbit/s, 1 and 10 Gbit/s, and timestamps with 1 µs of noise.
+        let packets = [1_230_400, 12_304, 1230].map(|ns| bulk_packets(ns, 1000));
+        assert_eq!(packets, [Some(1), Some(9), Some(82)]);
+        assert_eq!(bulk_packets(0, 1000), None);
+        assert_eq!(bulk_packets(1, u64::MAX), Some(1000));
+    }
 }

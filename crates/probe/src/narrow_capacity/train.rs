@@ -1,12 +1,10 @@
 //! Several trains of packets together.
 
-use super::bucket_fit::{TrainFit, TrainShape};
-use super::train_arrival::TrainArrival;
+use super::bucket_fit::{TrainArrival, TrainFit, TrainShape};
 use crate::cannot_tell::CannotTell;
 use crate::rate_estimate::RateEstimate;
-use crate::sorted::median;
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_stats::mean_of_trials;
+use caudal_stats::{mean_of_trials, midpoint_median};
 
 /// What several trains say.
 ///
@@ -62,7 +60,7 @@ pub fn estimate_trains(
             confidence: mean.confidence,
             readings: mean.n,
         },
-        bucket: median(buckets)
+        bucket: midpoint_median(buckets)
             .filter(|_| most)
             .map(|bytes| ByteCount::new(bytes as u64)),
         without_result,

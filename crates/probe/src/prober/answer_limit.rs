@@ -11,12 +11,12 @@ use std::collections::VecDeque;
 const MAX_ASKED: usize = 200;
 /// Minimum unanswered probes of a limit with a period below `MIN_SLOW_PERIOD_NS`.
 const MIN_UNANSWERED: usize = 6;
-/// Minimum unanswered probes among them that the limit foretells: those it merely allows, losses explain as well.
+/// Minimum unanswered probes that the limit predicts: those it merely allows may be losses.
 const MIN_FORETOLD: usize = 4;
-/// Period from which few unanswered probes show a limit, ns: losses that keep to it are rare.
+/// Minimum period for which few unanswered probes show a limit, ns: losses that keep to it are rare.
 const MIN_SLOW_PERIOD_NS: f64 = 100e6;
-/// The step of the clock by which routers count, ns: that of Linux has steps of 1 to 10 ms. This program may be interrupted as long between
-/// noting the time and sending.
+/// Step of the clock by which routers count, ns: 1 to 10 ms in Linux. This program may be interrupted as long between noting the time and
+/// sending.
 const TICK_NS: f64 = 10e6;
 /// Maximum uncertainty of the answers saved up.
 const MAX_SLACK: f64 = 0.5;

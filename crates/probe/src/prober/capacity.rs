@@ -15,20 +15,20 @@ const SIZES: u32 = 6;
 const MIN_BYTES: u32 = 562;
 /// Minimum difference between the largest and the smallest size, bytes: where it is less, smaller ones are used as well.
 const MIN_SPAN: u32 = 400;
-/// Rounds of a hop that are queued at once.
+/// Rounds per hop that are queued at once.
 const ROUNDS: u64 = 2;
 /// Time between two evaluations, ns.
 const EVALUATION_NS: u64 = 500_000_000;
-/// Time between two probes while nothing is known of the path, ns.
+/// Time between two probes until the path is known, ns.
 const FIRST_GAP_NS: u64 = 20_000_000;
 /// Minimum and maximum time between two probes, ns.
 const GAP_NS: (u64, u64) = (3_000_000, 250_000_000);
 /// Time between two probes, in serialisation delays of the longest one.
 const GAP_SERIALISATIONS: u64 = 2;
-/// Time between two answers above which a hop answers seldom, ns; rounds that then suffice for an estimate.
+/// Minimum time between two answers of a slow hop, ns; rounds that suffice there for an estimate.
 const SLOW_NS: u64 = 400_000_000;
 const SLOW_ROUNDS: u64 = 4;
-/// Number of rounds of a hop that limits its answers per small probe for its round-trip time.
+/// Rounds per small probe for the round-trip time of a hop that limits its answers.
 const SMALL_ROUNDS: u64 = 4;
 
 impl PathProber<'_> {

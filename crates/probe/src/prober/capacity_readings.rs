@@ -3,7 +3,7 @@
 use super::probe::{FRAME_OVERHEAD, ProbeFate, ProbeOutcome};
 use crate::hop_capacity::{HopAnswer, HopReading, PathCapacities, VpsSettings};
 
-/// The changes of the route after which readings are kept as they are.
+/// Maximum changes of the route for which readings begin again.
 const MAX_RESTARTS: usize = 3;
 
 /// What is known of capacities so far.

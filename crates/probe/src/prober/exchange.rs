@@ -59,7 +59,7 @@ impl HopQueue {
         }
     }
 
-    /// The period of its limit as far as its answers tell it, ns.
+    /// The period of its limit as estimated from its answers, ns.
     fn limit_ns(&self) -> Option<u64> {
         self.history.period_ns().filter(|_| self.has_answered)
     }

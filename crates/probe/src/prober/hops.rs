@@ -10,23 +10,23 @@ use std::collections::BTreeMap;
 
 /// Probes per hop that does not answer.
 const TRIES: u32 = 3;
-/// The hops that are probed together: few first, as most of what lies beyond the host is probed in vain.
+/// Hops probed together: few at first, as most probes beyond the host are wasted.
 const FIRST_HOPS: u8 = 4;
 /// Maximum hops in a row without an answer before probing ends.
 const MAX_SILENT: u8 = 12;
 /// Probes per hop where round-trip times alone are measured.
 const ROUND_TRIPS: u32 = 10;
-/// The time between two probes, ns.
+/// Time between two probes, ns.
 const GAP_NS: u64 = 10_000_000;
 /// The time between two probes to a router that refuses them, ns: Linux takes two answers of its limit for each such message, one for
 /// the route and one for ICMP (net/ipv4/route.c, `ip_error`).
 const REFUSAL_GAP_NS: u64 = 2_100_000_000;
-/// The probes of each hop before it, and the time that all may take, ns.
+/// Probes per hop before a router that refuses them, and maximum time of all, ns.
 const REFUSAL_TRIES: u32 = 2;
 const REFUSAL_NS: u64 = 12_000_000_000;
-/// The probes of each hop for its round-trip time where the path ends at a router.
+/// Probes per hop for its round-trip time where the path ends at a router.
 const REFUSED_ROUND_TRIPS: u32 = 3;
-/// The probes more of a hop of which it does not show whether the last ones were lost.
+/// Further probes of a hop whose last ones may have been lost or not.
 const OPEN_ROUND_TRIPS: u32 = 4;
 
 impl PathProber<'_> {

@@ -17,11 +17,11 @@ use caudal_core::random::SplitMix64;
 use caudal_core::units::ByteCount;
 use std::time::Duration;
 
-/// The time after which a wait looks whether probing is to end, ns.
+/// Maximum wait between two checks of the stop signal, ns.
 const LOOK_NS: u64 = 100_000_000;
-/// The time that routes and path MTU may take where all has more.
+/// Minimum time for routes and path MTU, where the whole has more.
 const MIN_BEFORE_CAPACITY: Duration = Duration::from_secs(10);
-/// The time between two states that are shown while hops are found, ns.
+/// Time between two progress reports while hops are found, ns.
 const SHOW_NS: u64 = 250_000_000;
 
 /// Who is shown the state of a path and may end probing.

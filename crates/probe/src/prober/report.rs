@@ -92,7 +92,7 @@ pub(super) fn refusal(
     })
 }
 
-/// The report with what limits on answers cost it: links, and the narrow one, that more probes may tell.
+/// The report with what limits on answers cost it: links, and the narrow one, that more probes may show.
 pub(super) fn with_limits(mut report: PathReport, time: Duration) -> PathReport {
     let Some(interval) = slowest_answers(&report) else {
         return report;

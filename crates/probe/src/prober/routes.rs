@@ -9,9 +9,8 @@ use caudal_core::path::{PathPhase, RouteCount};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// Number of flows after which, with 1, 2, … next hops met, another one would have been met with 95 % probability.
-///
-/// Source: Veitch, Augustin, Teixeira and Friedman, "Failure Control in Multipath Route Tracing", 2009, table 1.
+/// Flows without a further next hop, by how many are known, for all to be known with 95 % probability. Source: Veitch, Augustin, Teixeira
+/// and Friedman, "Failure Control in Multipath Route Tracing", 2009, table 1.
 const FLOWS: [u32; 16] = [
     6, 11, 16, 21, 27, 33, 38, 44, 51, 57, 63, 70, 76, 83, 90, 96,
 ];

@@ -10,9 +10,10 @@ use std::net::IpAddr;
 
 /// Maximum hops of a loop.
 const MAX_TURN: u8 = 8;
-/// Minimum hops that answer as those one turn before: one does so where a route becomes longer while it is probed.
+/// Minimum hops that repeat the answers of one turn before: a single one does where a route becomes longer while it is probed.
 const MIN_REPEATS: usize = 2;
-/// The probes to the largest TTL that confirm it, and the time between two, ns: routers that limit their answers have one again.
+/// Probes to the largest TTL that confirm a loop, and the time between two, ns: by then routers that limit their answers may answer
+/// again.
 const TRIES: u32 = 3;
 const GAP_NS: u64 = 1_100_000_000;
 

@@ -22,9 +22,9 @@ pub const PROBE_PORT: u16 = 33_434;
 const MAGIC: [u8; 4] = *b"cprb";
 /// The bytes at the beginning of the payload that identify a probe.
 const TOKEN: usize = 8;
-/// The number of a primer, which no probe has for long.
+/// Number of primers, far above those of probes.
 const PRIMER: u32 = u32::MAX;
-/// The TTL of primers, which are to pass every hop.
+/// TTL of primers, which must pass every hop.
 const PRIMER_TTL: u8 = 64;
 /// Maximum errors of earlier probes that a send may report before its own.
 const MAX_PENDING: u32 = 8;

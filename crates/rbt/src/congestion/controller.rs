@@ -1,4 +1,4 @@
-//! What a congestion controller is told, and what it decides.
+//! The input of a congestion controller, and what it decides.
 
 /// A packet that was sent.
 #[derive(Debug, Clone, Copy)]

@@ -86,7 +86,7 @@ impl CubicController {
         true
     }
 
-    /// Nothing arrived for long: the path is explored anew, as Linux does after a retransmission timeout.
+    /// Nothing arrived for long: the path is probed again from slow start, as Linux does after a retransmission timeout.
     fn collapse(&mut self, now_ns: u64) {
         self.recovery.begin(now_ns);
         self.state.window = self.limits.min;

@@ -3,9 +3,9 @@
 use super::controller::{AckedPackets, CongestionController, LostPackets, SentPackets};
 use super::window::{MAX_CONGESTION_WINDOW, NS_PER_S, WindowLimits};
 
-/// The window holds what is sent in at least this time.
+/// Minimum time's worth of data in the window, ns.
 const MIN_WINDOW_NS: u64 = NS_PER_S;
-/// The window holds what is sent in so many round-trip times.
+/// Round trips' worth of data in the window.
 const WINDOW_ROUND_TRIPS: u64 = 2;
 
 /// A fixed rate: pacing alone limits it.

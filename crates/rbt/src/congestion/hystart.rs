@@ -9,9 +9,9 @@ use super::window::NOMINAL_DATAGRAM_BYTES;
 const MIN_RTT_THRESHOLD_NS: u64 = 4_000_000;
 /// The growth of the round-trip time that always counts (`MAX_RTT_THRESH`).
 const MAX_RTT_THRESHOLD_NS: u64 = 16_000_000;
-/// The part of the round-trip time by which it must grow (`MIN_RTT_DIVISOR`).
+/// Growth of the round-trip time that counts, as a fraction of it (`MIN_RTT_DIVISOR`).
 const RTT_DIVISOR: u64 = 8;
-/// Samples of a round before it is judged (`N_RTT_SAMPLE`).
+/// Minimum samples of a round (`N_RTT_SAMPLE`).
 const MIN_SAMPLES: u64 = 8;
 /// The divisor of growth in conservative slow start (`CSS_GROWTH_DIVISOR`).
 const CONSERVATIVE_DIVISOR: u64 = 4;

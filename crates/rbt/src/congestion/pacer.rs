@@ -2,9 +2,9 @@
 
 use super::window::{NS_PER_S, datagram_bytes};
 
-/// A burst holds what leaves in this time, as far as a batch allows.
+/// Time's worth of data in a burst, ns, as far as a batch allows.
 const QUANTUM_NS: u64 = 500_000;
-/// A sender that is told to wait and wakes up this much later is late, not idle: it catches up.
+/// Maximum lateness after a wait for which a sender catches up, ns; beyond it the sender was idle.
 const MAX_LATENESS_NS: u64 = 1_000_000;
 
 /// Spreads datagrams over time in bursts of half a millisecond.

@@ -104,7 +104,7 @@ impl<C: CongestionController> PipeRun<C> {
         }
     }
 
-    /// Runs for `ns` and tells about this time.
+    /// Runs for `ns` and reports on this time.
     pub fn run(&mut self, ns: u64) -> PipeOutcome {
         let start = self.now_ns;
         self.in_flight_ns = 0;

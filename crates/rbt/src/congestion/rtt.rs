@@ -4,7 +4,7 @@
 
 /// The round-trip time before there is a sample (kInitialRtt).
 const INITIAL_RTT_NS: u64 = 333_000_000;
-/// Maximum round-trip time that is represented: about two years.
+/// Maximum round-trip time that can be represented: about two years.
 const MAX_RTT_NS: u64 = 1 << 56;
 
 /// Estimates the round-trip time.

@@ -2,9 +2,9 @@
 
 use crate::wire::{COOKIE_BYTES, Hello};
 
-/// The time that a cookie is good for at least, ns; at most twice as long.
+/// Minimum lifetime of a cookie, ns; the maximum is twice that.
 const LIFETIME_NS: u64 = 10_000_000_000;
-/// Lifetimes after which the key changes: a minute.
+/// Lifetimes between two changes of the key: a minute.
 const LIFETIMES_OF_A_KEY: u64 = 6;
 
 /// Makes and checks cookies: a keyed BLAKE3 hash of the address, the proposal and the time.

@@ -1,18 +1,17 @@
 //! The end that proposes a session.
 
-use super::VERSION;
 use crate::config::TransferConfig;
 use crate::error::{AbortCode, TransferError};
 use crate::wire::{
-    Accept, ControlKind, Hello, HelloRefusal, MAX_TOKEN_BYTES, Retry, parse_control, session_of,
-    write_control,
+    Accept, ControlKind, Hello, HelloRefusal, MAX_TOKEN_BYTES, Retry, VERSION, parse_control,
+    session_of, write_control,
 };
 
-/// The time after which a HELLO is repeated for the first time, ns; it doubles.
+/// Time before a HELLO is repeated for the first time, ns; it doubles.
 const FIRST_WAIT_NS: u64 = 500_000_000;
-/// Maximum time between two, ns.
+/// Maximum time between two HELLOs, ns.
 const MAX_WAIT_NS: u64 = 4_000_000_000;
-/// The time after which there is no responder, ns.
+/// Maximum wait for a responder, ns.
 const GIVE_UP_NS: u64 = 30_000_000_000;
 
 /// The state of an initiator.

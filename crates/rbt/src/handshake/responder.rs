@@ -1,11 +1,11 @@
 //! The end that accepts a session, or does not.
 
-use super::VERSION;
 use super::cookie::CookieJar;
 use crate::config::TransferConfig;
 use crate::error::AbortCode;
 use crate::wire::{
-    Accept, ControlKind, Hello, HelloRefusal, MIN_HELLO_BYTES, Retry, parse_control, write_control,
+    Accept, ControlKind, Hello, HelloRefusal, MIN_HELLO_BYTES, Retry, VERSION, parse_control,
+    write_control,
 };
 
 /// What a responder does with a datagram of nobody's session.
@@ -83,7 +83,7 @@ impl Responder {
         }
     }
 
-    /// Takes a datagram from `address` (its bytes in any form that tells addresses apart). An initiator that shows `token`, which is not
+    /// Takes a datagram from `address` (its bytes in any form that identifies it). An initiator that shows `token`, which is not
     /// empty, needs no cookie.
     #[must_use]
     pub fn handle_datagram(

@@ -3,7 +3,7 @@
 use crate::range_set::RangeSet;
 use std::ops::Range;
 
-/// Maximum number of ranges that are remembered; what they leave out, blocks tell.
+/// Maximum number of ranges remembered; blocks cover what they omit.
 const MAX_RANGES: usize = 64;
 
 /// The packet numbers that have arrived.

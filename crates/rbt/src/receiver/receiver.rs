@@ -9,15 +9,15 @@ use crate::wire::{
     Ack, ControlKind, DATA_KIND, Fin, kind_of, parse_control, parse_data, session_of,
 };
 
-/// The time without any datagram after which the sender counts as gone, ns.
+/// Maximum time without any datagram before the sender counts as gone, ns.
 const GIVE_UP_NS: u64 = 30_000_000_000;
-/// Probe timeouts of the sender over which the last answer is repeated, unless the sender says that it has it: three doubled ones.
+/// Probe timeouts of the sender for which the last answer is repeated, unless the sender confirms it: three doubled ones.
 const LINGER_PTOS: u64 = 7;
 /// Minimum of this time, ns: an outage may last a second.
 const MIN_LINGER_NS: u64 = 3_000_000_000;
 /// Maximum of it, ns.
 const MAX_LINGER_NS: u64 = 10_000_000_000;
-/// Minimum time between two of these answers, ns; it doubles from the sender's probe timeout on.
+/// Minimum time between two of these answers, ns; it starts at the sender's probe timeout and doubles.
 const MIN_REPEAT_NS: u64 = 1_000_000;
 /// Maximum time between them, ns.
 const MAX_REPEAT_NS: u64 = 100_000_000;
@@ -319,7 +319,7 @@ impl BlockReceiver {
         self.tell_opened();
     }
 
-    /// Has the sender told when the window has opened far.
+    /// Has the sender informed when the window has opened far.
     fn tell_opened(&mut self) {
         let opened = self.window.limit().saturating_sub(self.advertised);
         // The sender that may have used up its credit is told soon.

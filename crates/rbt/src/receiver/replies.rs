@@ -53,7 +53,7 @@ impl BlockReceiver {
         Some(())
     }
 
-    /// Fills in the acknowledgement, and starts anew to decide about the next one.
+    /// Fills in the acknowledgement, and restarts the decision about the next one.
     fn fill_ack(&mut self, now_ns: u64) {
         self.due.ack = false;
         self.due.ack_ns = None;

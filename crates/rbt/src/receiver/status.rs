@@ -1,4 +1,4 @@
-//! What a receiver tells about itself.
+//! The state of a receiver as it reports it.
 
 use crate::error::TransferError;
 

@@ -359,7 +359,7 @@ impl BlockSender {
         self.packets_in_flight = 0;
     }
 
-    /// No longer counts packets in flight whose blocks have arrived with others: copies that were lost, or will not be told of.
+    /// No longer counts packets in flight whose blocks have arrived with others: copies that were lost, or will not be reported.
     pub(super) fn cancel_copies(&mut self) {
         for pn in self.loss.first_open.max(self.sent.oldest())..self.sent.next() {
             let packet = self.sent.packet(pn);

@@ -13,10 +13,10 @@ use crate::wire::{Ack, ControlKind, Fin, FinAck, FinAckState, parse_control, ses
 use caudal_core::random::SplitMix64;
 use std::ops::Range;
 
-/// Maximum of one batch: what a call with segmentation offload takes.
+/// Maximum size of a batch, bytes: what one call with segmentation offload takes.
 const MAX_BATCH_BYTES: u64 = 65_535;
 
-/// Copies of the CLOSE: the receiver that gets none of them waits for seconds.
+/// Copies of the CLOSE: a receiver that gets none waits for seconds.
 const CLOSES: u32 = 3;
 
 /// What the receiver grants.
@@ -200,7 +200,7 @@ impl BlockSender {
     /// Takes a datagram of the receiver.
     ///
     /// # Errors
-    /// When it ends the session; [`Self::status`] tells the same.
+    /// When it ends the session; [`Self::status`] reports the same.
     pub fn handle_datagram(&mut self, now_ns: u64, datagram: &[u8]) -> Result<(), TransferError> {
         let parsed = match session_of(datagram) {
             Some(session) if session == self.config.session => parse_control(datagram),

@@ -2,9 +2,9 @@
 
 use crate::congestion::RateStamp;
 
-/// The first capacity of the ring; it doubles when it is needed.
+/// Initial capacity of the ring; it doubles on demand.
 const FIRST_CAPACITY: usize = 1 << 12;
-/// Maximum number of packets that are remembered.
+/// Maximum number of packets remembered.
 pub(super) const MAX_REMEMBERED: u64 = 1 << 17;
 
 /// What has become of a packet.

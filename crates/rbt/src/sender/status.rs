@@ -1,4 +1,4 @@
-//! What a sender tells about itself.
+//! The state of a sender as it reports it.
 
 use crate::error::TransferError;
 

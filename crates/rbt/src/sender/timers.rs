@@ -5,9 +5,9 @@ use super::status::SenderStatus;
 use crate::error::{AbortCode, TransferError};
 use crate::wire::ControlKind;
 
-/// The time without any answer after which the receiver counts as gone, and without progress after which the content does, ns.
+/// Maximum time without any answer before the receiver counts as gone, and without progress before the content does, ns.
 pub(crate) const GIVE_UP_NS: u64 = 30_000_000_000;
-/// The time without traffic after which a sender without content to send asks for an answer, ns.
+/// Idle time before a sender without content asks for an answer, ns.
 const KEEP_ALIVE_NS: u64 = 5_000_000_000;
 /// Maximum time between probes, ns.
 const MAX_PTO_NS: u64 = 4_000_000_000;

@@ -1,6 +1,6 @@
 //! Acknowledgements.
 
-use super::reader::Reader;
+use super::frame::Reader;
 use std::ops::Range;
 
 /// Maximum size of an acknowledgement: it fits the smallest datagram that every IPv4 host takes (576 bytes).

@@ -1,6 +1,6 @@
 //! The end of a session.
 
-use super::reader::Reader;
+use super::frame::Reader;
 
 /// The end of the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

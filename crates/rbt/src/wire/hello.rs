@@ -1,8 +1,10 @@
 //! Setting up a session.
 
-use super::reader::Reader;
+use super::frame::Reader;
 use crate::config::{Arq, TransferConfig};
 
+/// The version of RBT that this crate speaks.
+pub const VERSION: u8 = 1;
 /// Minimum size of a HELLO: no answer to an address that is not proven is larger.
 pub(crate) const MIN_HELLO_BYTES: usize = 512;
 /// Maximum size of a token.

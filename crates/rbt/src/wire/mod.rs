@@ -5,7 +5,6 @@ mod data;
 mod end;
 mod frame;
 mod hello;
-mod reader;
 #[cfg(test)]
 mod vectors;
 
@@ -15,6 +14,7 @@ pub(crate) use end::{Fin, FinAck, FinAckState};
 #[cfg(test)]
 pub(crate) use frame::CONTROL_HEADER_BYTES;
 pub(crate) use frame::{ControlKind, DATA_KIND, kind_of, parse_control, session_of, write_control};
+pub use hello::VERSION;
 pub(crate) use hello::{
     Accept, COOKIE_BYTES, Hello, HelloRefusal, MAX_TOKEN_BYTES, MIN_HELLO_BYTES, Retry,
 };

@@ -1,4 +1,4 @@
-//! What is told of bulk transfers.
+//! The report of bulk transfers.
 
 use super::direction_result::{DirectionResult, add_directions};
 use crate::compare::run_metrics::RunMetrics;
@@ -22,7 +22,7 @@ use caudal_core::summary::DirectionSummary;
 use caudal_plot::AxisQuantity;
 use caudal_store::SampleSeries;
 
-/// What is told of bulk transfers, by their transport.
+/// The report of bulk transfers, by their transport.
 pub(crate) enum BulkReport {
     /// Over TCP.
     Tcp,

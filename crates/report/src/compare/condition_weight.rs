@@ -68,8 +68,8 @@ const fn of(transport: ComparedTransport, rule: Rule) -> Rule {
     Rule { transport, ..rule }
 }
 
-/// The conditions by the last segment of their paths that is named here. Those that say which machine, laboratory or moment it was,
-/// and not what it was like, have no weight.
+/// Conditions by the last segment of their paths. Those that identify the machine, laboratory or moment, rather than describe it, have no
+/// weight.
 const RULES: [Rule; 48] = [
     of(
         ComparedTransport::Tcp,

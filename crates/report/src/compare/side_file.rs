@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::imported::stored_import;
+use crate::document::stored_import;
 
 /// The reason why the runs of a file cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! What is told of tests of the connection rate.
+//! The report of tests of the connection rate.
 
 use super::panels::panels;
 use super::section;
@@ -11,10 +11,10 @@ use caudal_core::quantity::Unit;
 use caudal_core::run::Run;
 use caudal_store::SampleSeries;
 
-/// The effective number of values from which the interval of a rate can be relied on.
+/// Minimum effective number of values for a reliable interval of a rate.
 const MIN_VALUES: u64 = 40;
 
-/// What is told of tests of the connection rate.
+/// The report of tests of the connection rate.
 pub(crate) struct ConnectRunReport;
 
 impl KindReport for ConnectRunReport {

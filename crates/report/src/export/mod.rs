@@ -1,8 +1,6 @@
 //! Recorded runs and studies as files for others: HTML, Markdown, CSV, JSON and SVG.
 
 mod capture_section;
-mod export_error;
-mod export_format;
 pub(crate) mod figures;
 mod html;
 pub(crate) mod markdown;
@@ -19,11 +17,10 @@ mod values;
 pub(crate) mod window_sentences;
 pub(crate) mod wording;
 
-pub use export_error::ExportError;
-pub use export_format::ExportFormat;
+pub use stored_study::ExportError;
 pub use stored_subject::StoredSubject;
 pub use subject::{
-    ExportFile, ExportSubject, FIGURES_DIRECTORY, FINDINGS_FILE, REPORT_FILE, RUN_FILE,
-    SampleSource,
+    ExportFile, ExportFormat, ExportSubject, FIGURES_DIRECTORY, FINDINGS_FILE, REPORT_FILE,
+    RUN_FILE, SampleSource,
 };
 pub use value_table::ValueRow;

@@ -61,7 +61,7 @@ pub enum Mark {
     Holds,
     /// It does not hold.
     Fails,
-    /// Too little is known to tell.
+    /// Too little is known to decide.
     Open,
     /// The statement has no outcome.
     None,

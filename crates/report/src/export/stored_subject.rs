@@ -5,8 +5,7 @@ use caudal_experiment::Trial;
 use caudal_experiment::findings::Findings;
 use caudal_store::{SampleSeries, Store, StoredItem};
 
-use super::export_error::ExportError;
-use super::stored_study::{stored_findings, stored_trials};
+use super::stored_study::{ExportError, stored_findings, stored_trials};
 use super::subject::ExportSubject;
 use crate::document::RunDocument;
 

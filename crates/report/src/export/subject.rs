@@ -1,11 +1,5 @@
 //! The subject of an export: a run, a trial or a study with everything its report needs.
 
-use caudal_core::run::Run;
-use caudal_experiment::Trial;
-use caudal_experiment::findings::Findings;
-use caudal_store::SampleSeries;
-
-use super::export_format::ExportFormat;
 use super::figures::StudyMaterial;
 use super::html::to_html;
 use super::markdown::markdown;
@@ -15,6 +9,25 @@ use super::sheet::sheet;
 use super::study_page::study_page;
 use super::trial_findings::trial_findings;
 use super::values::{run_values, study_values};
+use caudal_core::run::Run;
+use caudal_experiment::Trial;
+use caudal_experiment::findings::Findings;
+use caudal_store::SampleSeries;
+
+/// The format of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// A report for people in one file, without scripts or other files.
+    Html,
+    /// A report for people as text with tables.
+    Markdown,
+    /// All values, a row each.
+    Csv,
+    /// The document.
+    Json,
+    /// The figures.
+    Svg,
+}
 
 /// The file of a report in HTML.
 pub const REPORT_FILE: &str = "report.html";

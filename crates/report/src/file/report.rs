@@ -1,4 +1,4 @@
-//! What is told of file transfers.
+//! The report of file transfers.
 
 use super::section;
 use crate::compare::run_metrics::RunMetrics;
@@ -10,7 +10,7 @@ use caudal_core::run::Run;
 use caudal_core::transfer::FileReport;
 use caudal_store::SampleSeries;
 
-/// What is told of file transfers.
+/// The report of file transfers.
 pub(crate) struct FileRunReport;
 
 impl KindReport for FileRunReport {

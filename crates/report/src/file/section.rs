@@ -5,7 +5,7 @@ use crate::export::wording::about;
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::transfer::{FileReport, TransferCellReport, TransferRatio};
 
-/// Maximum number of results in sentences: more stand in the table only.
+/// Maximum number of results in sentences; the table has all.
 const MAX_SENTENCES: usize = 4;
 
 /// The results in sentences.

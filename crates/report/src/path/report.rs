@@ -1,4 +1,4 @@
-//! What is told of the probing of a path.
+//! The report of the probing of a path.
 
 use super::values::push_path;
 use super::{both_ends_section, section};
@@ -13,7 +13,7 @@ use caudal_core::quantity::Unit;
 use caudal_core::run::Run;
 use caudal_store::SampleSeries;
 
-/// What is told of the probing of a path; of its latency under load the same as of a test of that.
+/// The report of the probing of a path; its latency under load is reported as by a test of that.
 pub(crate) struct PathRunReport;
 
 impl KindReport for PathRunReport {

@@ -7,7 +7,7 @@ use caudal_core::quality::{PhaseReport, ProbeKind, QualityInterval, QualityRepor
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, AxisQuantity, Layer};
 
-/// The width and height of a panel in pixels.
+/// Width and height of a panel, px.
 const PANEL: (u32, u32) = (800, 300);
 
 /// A quantity of an interval; `None` where there is none.

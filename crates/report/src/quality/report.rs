@@ -1,4 +1,4 @@
-//! What is told of tests of latency under load.
+//! The report of tests of latency under load.
 
 use super::metrics::add_phases;
 use super::panels::quality_panels;
@@ -12,7 +12,7 @@ use caudal_core::quality::QualityReport;
 use caudal_core::run::Run;
 use caudal_store::SampleSeries;
 
-/// What is told of tests of latency under load.
+/// The report of tests of latency under load.
 pub(crate) struct QualityRunReport;
 
 impl KindReport for QualityRunReport {

@@ -1,4 +1,4 @@
-//! What is told of round-trip tests.
+//! The report of round-trip tests.
 
 use crate::compare::WithinRunEstimate;
 use crate::compare::run_metrics::{RunMetrics, mean};
@@ -18,7 +18,7 @@ use caudal_store::SampleSeries;
 /// Maximum number of message sizes whose distributions are drawn.
 const MAX_SIZES: usize = 6;
 
-/// What is told of round-trip tests.
+/// The report of round-trip tests.
 pub(crate) struct RttRunReport;
 
 impl KindReport for RttRunReport {

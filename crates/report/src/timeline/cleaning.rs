@@ -2,8 +2,8 @@
 
 use super::flow_timeline::TIME_SLACK;
 use super::quantities::length_s;
-use crate::quantile::median;
 use caudal_core::interval::{Interval, TcpInterval, UdpInterval};
+use caudal_stats::median;
 use std::ops::Sub;
 
 /// The intervals in ascending order, each since the one before, without sums over others, moved by `offset_s`.

@@ -4,7 +4,7 @@ use super::quantities::length_s;
 use caudal_core::interval::Interval;
 use caudal_core::plan::PlanKind;
 
-/// Maximum difference, as a fraction of an interval, for two times to count as one.
+/// Maximum difference for two times to count as one, as a fraction of an interval.
 pub(super) const TIME_SLACK: f64 = 0.05;
 
 /// A flow over time.

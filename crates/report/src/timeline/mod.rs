@@ -1,4 +1,4 @@
-//! Flows over time, whoever measured them: the base of figures, tables and CSV. A quantity that a document does not
+//! Flows over time, whatever measured them: the base of figures, tables and CSV. A quantity that a document does not
 //! report is absent, never zero, and time that no interval covers stays a gap.
 
 mod cleaning;

@@ -5,7 +5,7 @@ use caudal_link::time::{SimTime, duration_to_ns};
 use crate::result::{DelayStatistics, FlowDetails};
 use crate::scenario::EchoClient;
 
-/// The time after which a message over UDP without an answer is lost.
+/// Maximum wait for the answer to a message over UDP; then it counts as lost.
 const REPLY_TIMEOUT_NS: u64 = 1_000_000_000;
 
 /// The reaction to a message without an answer.

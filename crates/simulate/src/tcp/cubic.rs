@@ -28,7 +28,7 @@ mod hystart {
     pub(super) const TRAIN_GAP_NS: u64 = 2_000_000;
     /// The time that bursts of the sender may add to a train.
     pub(super) const ACK_DELAY_NS: u64 = 1_000_000;
-    /// The delay samples of a round trip after which its minimum counts.
+    /// Minimum delay samples of a round trip for its minimum to count.
     pub(super) const SAMPLES: u32 = 8;
     /// The range of the delay increase that ends slow start.
     pub(super) const MIN_INCREASE_NS: u64 = 4_000_000;

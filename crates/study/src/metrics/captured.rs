@@ -45,7 +45,7 @@ pub(super) fn add(path: &str, transport: Transport, metrics: &mut FlowMetrics<'_
     add_tcp(&sides, metrics);
 }
 
-/// Adds what the capture tells of the segments of TCP, from client to server.
+/// Adds what the capture shows of the segments of TCP, from client to server.
 fn add_tcp(sides: &[&TcpDirectionAnalysis], metrics: &mut FlowMetrics<'_>) {
     let Some(first) = sides.first() else { return };
     let usual = first.segmentation.usual_frame_bytes;

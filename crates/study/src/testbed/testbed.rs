@@ -14,7 +14,7 @@ pub const THIS_MACHINE: &str = "this machine";
 /// The network that the flows of a case cross.
 #[derive(Debug, Clone)]
 pub enum Testbed {
-    /// A lab, built anew for each trial.
+    /// A lab, rebuilt for each trial.
     Lab(Rc<LabNetwork>),
     /// A real network between this machine and others.
     Hosts {

@@ -20,7 +20,7 @@ use super::setup::TrialSetup;
 use crate::error::StudyError;
 use crate::testbed::{LabNetwork, Testbed};
 
-/// The time after which the server on loopback gives up an idle client.
+/// Maximum idle time of a client before the server on loopback closes it.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// A testbed that is up, until it is dropped.

@@ -4,7 +4,7 @@ use caudal_experiment::{FlowKindFile, TrialFlow};
 
 use super::measurements::TrialMeasurements;
 
-/// Maximum share of the offered rate by which UDP may fall short while its threads wait for a processor.
+/// Maximum shortfall of UDP below the offered rate, as a share of it, while its threads wait for a processor.
 const MAX_SHORTFALL: f64 = 0.3;
 
 /// The reason to discard a trial: the emulator stalled, a flow failed, or UDP lacked a processor. `None` for a valid trial.

@@ -7,11 +7,11 @@ use caudal_topology::Impairments;
 
 use crate::testbed::{LabNetwork, Testbed, path_of_flow};
 
-/// The time that processes need until they can connect.
+/// Time that processes need before they can connect.
 const LEAD: Duration = Duration::from_millis(400);
-/// The time that each process and each connection adds to that.
+/// Further time per process and per connection.
 const LEAD_EACH: Duration = Duration::from_millis(12);
-/// The time for which a connection's clock and idle round-trip time are measured, where round trips are not quick.
+/// Time for measuring a connection's clock and idle round-trip time, where round trips are slow.
 const CLOCK_COMPARISON: Duration = Duration::from_millis(220);
 /// Round trips until all connections of a flow are open, with a margin.
 const ROUND_TRIPS_TO_CONNECT: u32 = 20;

@@ -16,7 +16,7 @@ use super::setup::TrialSetup;
 use crate::error::StudyError;
 use crate::flow_times::nanoseconds;
 
-/// The time that flows may take to end after their time: the last data, the server's report.
+/// Maximum time that flows take to end after their time: the last data, the server's report.
 const GRACE_NS: u64 = 30_000_000_000;
 /// The period at which processes are polled, ns.
 const POLL_NS: u64 = 20_000_000;

@@ -4,8 +4,7 @@ use std::fs;
 
 use rustix::process::geteuid;
 
-use super::proc_file::{kilobytes_of, line, value_of};
-use super::sysctl::sysctl;
+use super::sysctl::{kilobytes_of, line, sysctl, value_of};
 
 /// The release of the running kernel, such as `6.18.0`.
 pub fn kernel_release() -> Option<String> {

@@ -3,7 +3,6 @@
 mod cpu_times;
 mod machine;
 mod names;
-mod proc_file;
 mod sockets;
 mod sysctl;
 mod udp_mib;

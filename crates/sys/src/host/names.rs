@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use socket2::SockAddr;
 
-/// The longest name with its terminating zero. Source: netdb.h, `NI_MAXHOST`.
+/// Maximum length of a name with its terminating zero. Source: netdb.h, `NI_MAXHOST`.
 const NI_MAXHOST: usize = 1025;
 
 /// The name that the resolver has for an address; `None` where it has none. Waits for the resolver, which may take many seconds.

@@ -1,14 +1,28 @@
 //! The driver of an interface: `SIOCETHTOOL`, ethtool(8).
 
-use std::ffi::c_ulong;
-use std::io;
-use std::os::fd::AsRawFd;
-
-use socket2::{Domain, Socket, Type};
-
-use super::ifreq::ifreq;
 use crate::netlink::text;
 use crate::raw::{self, number};
+use socket2::{Domain, Socket, Type};
+use std::ffi::c_ulong;
+use std::os::fd::AsRawFd;
+use std::{io, mem};
+
+/// A `struct ifreq` for the interface called `name`, with nothing else in it.
+///
+/// # Errors
+/// `InvalidInput` for a name that is too long.
+pub(crate) fn ifreq(name: &str) -> io::Result<libc::ifreq> {
+    // SAFETY: every part of the structure is made of numbers and pointers, for which all zero bits are a value.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    // The last byte stays zero, to end the name.
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (to, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = byte as _;
+    }
+    Ok(request)
+}
 
 /// Commands to drivers. Source: include/uapi/linux/ethtool.h.
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +128,7 @@ pub fn capture_offloads(name: &str) -> io::Result<Vec<OffloadState>> {
 ///
 /// # Errors
 /// `Unsupported` when the driver does not report its features; any error of ioctl(2), as without the capability `CAP_NET_ADMIN`. A driver
-/// that refuses an offload is no error: [`capture_offloads`] tells what is enabled.
+/// that refuses an offload is no error: [`capture_offloads`] reports what is enabled.
 pub fn request_offloads(name: &str, wanted: &[(String, bool)]) -> io::Result<()> {
     let (names, blocks) = feature_names(name).ok_or(io::ErrorKind::Unsupported)?;
     // `struct ethtool_sfeatures`: count of blocks, then the features to change and their states, 32 features a block.

@@ -7,7 +7,6 @@ mod address;
 mod driver_settings;
 mod ethtool;
 mod ethtool_netlink;
-mod ifreq;
 #[expect(
     clippy::module_inception,
     reason = "the interface is the main idea of this folder"
@@ -21,9 +20,9 @@ mod wireless;
 
 pub use address::{LocalAddress, local_addresses};
 pub use driver_settings::{driver_settings, set_speed};
+pub(crate) use ethtool::ifreq;
 pub use ethtool::{OffloadState, capture_offloads, request_offloads, turn_offloads_off};
 pub use ethtool_netlink::{LinkStateReading, MacCounters};
-pub(crate) use ifreq::ifreq;
 pub use interface::{Interface, interface_index, interface_names, qdisc_backlog, qdisc_drops};
 pub use link_reading::{LinkCounterReading, LinkReading, lower_interface};
 pub use link_settings::LinkSettings;

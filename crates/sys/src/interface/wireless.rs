@@ -6,7 +6,7 @@ use crate::netlink::{GenericNetlink, push_attribute};
 
 /// `true` when interface `index` is wireless, IEEE 802.11; `None` when the kernel does not say.
 ///
-/// The wireless extensions (`SIOCGIWNAME`) do not tell: kernels may lack them, and Wi-Fi 7 devices have none.
+/// The wireless extensions (`SIOCGIWNAME`) do not suffice: kernels may lack them, and Wi-Fi 7 devices have none.
 pub(super) fn is_wireless(index: u32) -> Option<bool> {
     // Source: include/uapi/linux/nl80211.h.
     const GET_INTERFACE: u8 = 5;

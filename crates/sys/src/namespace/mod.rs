@@ -3,8 +3,7 @@
 mod enter;
 mod entry;
 mod network;
-mod user;
 
+pub use enter::enter_new_user_namespace;
 pub use entry::NamespaceEntry;
 pub use network::{NamespaceId, NetworkNamespace};
-pub use user::enter_new_user_namespace;

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
 use super::attribute::{attributes, c_text, nested, push_attribute, text};
-use super::connection::Netlink;
+use super::socket::Netlink;
 use crate::raw;
 
 /// The length of a `struct ifinfomsg`.

@@ -5,7 +5,6 @@
 //! they come with an async runtime.
 
 mod attribute;
-mod connection;
 mod device;
 mod generic;
 mod queue;
@@ -15,8 +14,8 @@ mod socket;
 pub(crate) use attribute::{
     attribute_list, attributes, family, ip_address, push_attribute, push_nested, text,
 };
-pub use connection::Netlink;
 pub use device::{DeviceCounters, DeviceSettings};
 pub(crate) use generic::GenericNetlink;
 pub use queue::{QueueCounters, TbfSettings};
 pub use route::RouteHop;
+pub use socket::Netlink;

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::attribute::{attributes, c_text, nested, push_attribute};
-use super::connection::Netlink;
+use super::socket::Netlink;
 use crate::raw;
 
 /// The parent of a root queueing discipline. Source: include/uapi/linux/pkt_sched.h.

@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 
 use super::attribute::{family, octets, push_attribute};
-use super::connection::Netlink;
+use super::socket::Netlink;
 
 /// A next hop: the index of the device, and the router's address; `None` where the network is on the device's own link.
 pub type RouteHop = (u32, Option<IpAddr>);

@@ -1,12 +1,10 @@
 //! A socket of one netlink protocol.
 
+use crate::raw;
+use socket2::{Domain, Protocol, Socket, Type};
 use std::ffi::c_int;
 use std::io;
 use std::time::Duration;
-
-use socket2::{Domain, Protocol, Socket, Type};
-
-use crate::raw;
 
 /// The length of a `struct nlmsghdr`.
 const HEADER: usize = 16;
@@ -74,6 +72,30 @@ fn take_replies(mut received: &[u8], replies: &mut Vec<Vec<u8>>) -> io::Result<b
             .unwrap_or_default();
     }
     Ok(false)
+}
+
+/// A connection to rtnetlink, bound to the namespace of the thread that opened it.
+#[derive(Debug)]
+pub struct Netlink(NetlinkSocket);
+
+impl Netlink {
+    /// A connection to the namespace of the calling thread.
+    ///
+    /// # Errors
+    /// Any error of socket(2).
+    pub fn open() -> io::Result<Self> {
+        NetlinkSocket::open(libc::NETLINK_ROUTE).map(Self)
+    }
+
+    /// Sends one request and returns the replies, each without its `struct nlmsghdr`.
+    pub(crate) fn request(&self, kind: u16, flags: c_int, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        self.0.request(kind, flags, body)
+    }
+
+    /// Sends one request for a change and waits for its acknowledgement.
+    pub(super) fn request_change(&self, kind: u16, flags: c_int, body: &[u8]) -> io::Result<()> {
+        self.request(kind, flags | libc::NLM_F_ACK, body).map(drop)
+    }
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use crate::raw;
 
 /// The size of a block, bytes.
 const BLOCK: usize = 1 << 20;
-/// The least room that the kernel reserves for a frame, bytes.
+/// Minimum room that the kernel reserves for a frame, bytes.
 const FRAME: usize = 2048;
-/// The time after which the kernel hands over a block that is not full, ms.
+/// Maximum time the kernel holds back a block that is not full, ms.
 pub(super) const RETIRE_MS: u32 = 10;
 /// `TPACKET_V3`.
 const VERSION_3: i32 = 2;

@@ -37,7 +37,7 @@ const OUTGOING: u8 = 4;
 const VLAN: u16 = 0x8100;
 /// The devices of modems, whose frames begin with IP: `ARPHRD_RAWIP`.
 const RAW_IP: u16 = 519;
-/// The time in which a block that is not full is handed over, with room for a busy machine.
+/// Maximum time the kernel holds back a block that is not full, with a margin for a busy machine.
 const SETTLED: Duration = Duration::from_millis(5 * RETIRE_MS as u64);
 
 /// What to capture.

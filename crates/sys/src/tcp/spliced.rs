@@ -22,7 +22,7 @@ pub struct SplicedSource {
 }
 
 impl SplicedSource {
-    /// Maximum to be duplicated at once: with more than this, loopback gets slower again.
+    /// Maximum bytes duplicated by one call: larger blocks make loopback slower again.
     const MAX_BLOCK: usize = 256 * 1024;
 
     /// A source whose pages repeat after `block` bytes, rounded up to pages and limited to 256 KiB.

@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::raw::{self, ControlBuffer, Pages, SockaddrBuffer, number};
 
-/// Room for the longest message one receive may return; a smaller buffer would truncate it.
+/// Size of the largest message that one receive returns; a smaller buffer would truncate it.
 const SLOT: usize = 65_536;
 
 /// Enables the coalescing of received datagrams of equal size (`UDP_GRO`); `false` where the kernel has none (before 5.0).

@@ -11,6 +11,8 @@ mod many;
 mod meminfo;
 mod options;
 mod packet_info;
+#[cfg(test)]
+mod testing;
 
 pub use arrival::last_arrival_ns;
 pub use error_queue::{
@@ -25,26 +27,3 @@ pub use options::{
     set_dont_fragment, set_mtu_probing, set_receive_timeout,
 };
 pub use packet_info::{PacketDestination, enable_packet_info, receive_with_destination, send_from};
-
-#[cfg(test)]
-mod testing {
-    use std::io;
-    use std::net::UdpSocket;
-    use std::time::Duration;
-
-    /// A sender connected to a receiver over loopback, whose receives end after 10 s.
-    pub(super) fn pair() -> io::Result<(UdpSocket, UdpSocket)> {
-        let receiver = UdpSocket::bind("127.0.0.1:0")?;
-        super::set_receive_timeout(&receiver, Some(Duration::from_secs(10)))?;
-        let sender = UdpSocket::bind("127.0.0.1:0")?;
-        sender.connect(receiver.local_addr()?)?;
-        Ok((sender, receiver))
-    }
-
-    /// Datagrams of `size` bytes, each filled with its number.
-    pub(super) fn numbered(datagrams: u8, size: usize) -> Vec<u8> {
-        (0..datagrams)
-            .flat_map(|number| vec![number; size])
-            .collect()
-    }
-}

@@ -8,8 +8,7 @@ use ipnet::{Ipv4Net, Ipv6Net};
 use crate::error::{Location, Result, TopologyError};
 use crate::file::TopologyFile;
 use crate::link::LinkEnd;
-use crate::segment::Segment;
-use crate::topology::Topology;
+use crate::topology::{Segment, Topology};
 
 const DEFAULT_IPV4: &str = "10.0.0.0/16";
 const DEFAULT_IPV6: &str = "fd00:ca:da::/48";

@@ -4,8 +4,7 @@ use super::counted_socket::CountedUdpSocket;
 use super::settings::{EndSettings, IDLE_LIMIT, MIN_DATAGRAM_BYTES, QuicCongestion};
 use crate::certificate::{SERVER_NAME, wrong_certificate};
 use crate::failure::TransferFailure;
-use crate::mover_control::MoverControl;
-use crate::mover_terms::MoverTerms;
+use crate::mover_terms::{MoverControl, MoverTerms};
 use crate::secure_account::SecureAccount;
 use crate::secure_end::SecureEnd;
 use caudal_rbt::AbortCode;
@@ -31,11 +30,11 @@ use tokio::time::{interval, timeout};
 const SOCKET_BUFFER: usize = 4 << 20;
 /// Headers of IPv4 and UDP, and of IPv6 and UDP, bytes.
 const LOWER_HEADERS: [u32; 2] = [28, 48];
-/// Maximum wait before the stop signal is looked at again.
+/// Maximum wait between two checks of the stop signal.
 const STOP_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum time for telling the peer that a transfer has failed.
+/// Maximum time to tell the peer that a transfer has failed.
 const FAILURE_CLOSE_TIME: Duration = Duration::from_secs(1);
-/// The time in which the close of a complete transfer leaves.
+/// Maximum time to send the close of a complete transfer.
 const CLOSE_TIME: Duration = Duration::from_millis(2);
 /// The close code of a transfer that is complete; those of one that failed follow, in the order of `AbortCode`.
 const COMPLETE: VarInt = VarInt::from_u32(0);
@@ -52,7 +51,7 @@ pub(super) struct QuicConnection {
     connection: Option<Connection>,
     /// The calls for sending and receiving.
     calls: Arc<AtomicU64>,
-    /// What the peer is told when the content cannot be read or written here.
+    /// The close code when the content cannot be read or written here.
     storage_code: AbortCode,
 }
 

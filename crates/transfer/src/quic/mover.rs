@@ -4,8 +4,7 @@ use super::connection::QuicConnection;
 use super::settings::QuicCongestion;
 use crate::content_source::ContentSource;
 use crate::failure::TransferFailure;
-use crate::mover_control::MoverControl;
-use crate::mover_terms::MoverTerms;
+use crate::mover_terms::{MoverControl, MoverTerms};
 use crate::run_sink::RunSink;
 use crate::secure_account::SecureAccount;
 use caudal_core::text::ExternalText;
@@ -14,7 +13,7 @@ use caudal_rbt::AbortCode;
 use quinn::ConnectionStats;
 use std::net::UdpSocket;
 
-/// A transfer that has ended, and what is to be told of it.
+/// A transfer that has ended, and what is to be reported of it.
 struct EndedTransfer {
     account: SecureAccount,
     stats: Option<ConnectionStats>,

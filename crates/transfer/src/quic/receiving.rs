@@ -4,8 +4,7 @@ use super::connection::{connection_failure, failure};
 use crate::arriving_content::ArrivingContent;
 use crate::failure::TransferFailure;
 use crate::in_band_end::{MISMATCH, VERIFIED, WRITTEN};
-use crate::mover_control::MoverControl;
-use crate::mover_terms::MoverTerms;
+use crate::mover_terms::{MoverControl, MoverTerms};
 use crate::run_sink::RunSink;
 use crate::secure_account::SecureAccount;
 use caudal_core::units::ByteCount;
@@ -16,7 +15,7 @@ use tokio::time::{sleep, timeout};
 
 /// Maximum time for which a receiver repeats its last answer.
 const ANSWER_TIME: Duration = Duration::from_secs(3);
-/// The interval at which a receiver looks whether the digest is computed: the resolution of timers.
+/// Interval at which a receiver checks for the digest: the resolution of timers.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Receives a content until its digest was compared and the sender has the answer.

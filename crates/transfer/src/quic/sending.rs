@@ -5,8 +5,7 @@ use crate::content_source::ContentSource;
 use crate::failure::TransferFailure;
 use crate::in_band_content::{BLOCK_WAIT_NS, ContentPacer, LOOK_NS, ReadyBlock, check_source};
 use crate::in_band_end::{EndTimes, InBandTrailer};
-use crate::mover_control::MoverControl;
-use crate::mover_terms::MoverTerms;
+use crate::mover_terms::{MoverControl, MoverTerms};
 use crate::secure_account::SecureAccount;
 use caudal_core::plan::BULK_WRITE_BYTES;
 use caudal_sys::clock::monotonic_ns;
@@ -15,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Minimum wait that is worth a timer, ns: its resolution is a millisecond.
+/// Minimum wait for which a timer is set, ns: its resolution is a millisecond.
 const MIN_WAIT_NS: u64 = 500_000;
 
 /// Sends a content until the receiver has compared the digest.

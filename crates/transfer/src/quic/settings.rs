@@ -9,14 +9,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The UDP payload of a full datagram before the path MTU is known, which is the least that QUIC does with (RFC 9000, section 14), bytes.
+/// UDP payload of a full datagram before the path MTU is known, the minimum of QUIC (RFC 9000, section 14), bytes.
 pub(super) const MIN_DATAGRAM_BYTES: u16 = 1200;
 /// The UDP payload of a full datagram where the path carries it, bytes.
 const DATAGRAM_BYTES: u16 = 1400;
-/// The bytes that may be on the way, and wait at the receiver: 2.5 s at 50 Mbit/s, 130 ms at 1 Gbit/s.
+/// Maximum bytes in flight or waiting at the receiver: 2.5 s at 50 Mbit/s, 130 ms at 1 Gbit/s.
 const WINDOW_BYTES: u32 = 16 << 20;
 
-/// The silence after which the peer counts as gone.
+/// Maximum silence of the peer before it counts as gone.
 pub(super) const IDLE_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
 
 /// A congestion control of quinn.

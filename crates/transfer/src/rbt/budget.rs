@@ -14,7 +14,7 @@ const CHARGES: [(u32, u64); 6] = [
     (7808, 8448),
     (16_000, 16_640),
 ];
-/// The part of the buffer that is promised to the sender: acknowledgements are late, and the kernel charges in steps.
+/// Share of the buffer promised to the sender: acknowledgements are late, and the kernel charges in steps.
 const PROMISED: f64 = 0.75;
 
 /// What the kernel charges for a datagram of `bytes`.

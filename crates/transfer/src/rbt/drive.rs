@@ -8,11 +8,11 @@ use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// A wait that is shorter than this is spent reading the clock: the kernel wakes nobody that precisely.
+/// Maximum wait spent reading the clock, ns: the kernel's timers are less precise.
 const SPIN_NS: u64 = 50_000;
-/// Maximum wait before a loop looks whether it is to stop, ns.
+/// Maximum wait between two checks of the stop signal, ns.
 const MAX_WAIT_NS: u64 = 20_000_000;
-/// Refusals in a row after which the peer's port counts as closed.
+/// Refusals in a row for the peer's port to count as closed.
 const MAX_REFUSALS: u32 = 64;
 
 /// The refusals of the peer's kernel, which a peer that is about to start or to end may cause some of.

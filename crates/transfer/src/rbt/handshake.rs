@@ -15,13 +15,13 @@ use std::io;
 use std::net::UdpSocket;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The reassembly window.
+/// The reassembly window, bytes.
 const WINDOW_BYTES: u64 = 16 << 20;
-/// Maximum time an acknowledgement is held back, ns.
+/// Maximum delay of an acknowledgement, ns.
 const MAX_ACK_DELAY_NS: u64 = 1_000_000;
-/// The time without a HELLO after which there is no initiator, ns.
+/// Maximum wait for a HELLO, ns.
 const GIVE_UP_NS: u64 = 30_000_000_000;
-/// Room for a datagram of the handshake.
+/// Maximum size of a datagram of the handshake, bytes.
 const DATAGRAM_BYTES: usize = 2048;
 
 /// A session that is set up.

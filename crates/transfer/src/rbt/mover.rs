@@ -7,7 +7,7 @@ use super::receiving::ReceivingLoop;
 use super::sending::SendingLoop;
 use super::terms::RbtTerms;
 use super::transmitter::Transmitter;
-use crate::cpu_time::cpu_ns_since;
+use crate::sink_worker::cpu_ns_since;
 use crate::{ContentSource, MoverControl, RunSink, TransferFailure};
 use caudal_core::transfer::TransferEnd;
 use caudal_flow::socket::UDP_BUFFER;
@@ -130,7 +130,7 @@ fn receive(
     outcome
 }
 
-/// The receive buffer that Linux gives a socket where nobody asks for another, as the kernel accounts it.
+/// Linux's default receive buffer of a socket, as the kernel accounts it, bytes.
 const DEFAULT_BUFFER_BYTES: u64 = 212_992;
 
 fn datagram_bytes(terms: &RbtTerms<'_>) -> u32 {

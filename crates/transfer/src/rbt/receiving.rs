@@ -12,9 +12,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Messages of one receive, each of up to 64 KiB.
 const MESSAGES: usize = 16;
-/// The bytes that are handed to the sink at once.
+/// Bytes handed to the sink at once.
 const RUN_BYTES: usize = 1 << 20;
-/// The time between two looks whether the digest has been computed, ns.
+/// Interval at which the digest is checked for, ns.
 const VERIFICATION_POLL_NS: u64 = 100_000;
 /// Room for a reply.
 const REPLY_BYTES: usize = 2048;
@@ -174,7 +174,7 @@ impl<'a> ReceivingLoop<'a> {
     /// Holds what has arrived against the server's limits.
     ///
     /// # Errors
-    /// When one is reached: the sender is told.
+    /// When one is reached; the sender is informed.
     fn charge(&mut self, now_ns: u64, bytes: u64, new: u64) -> Result<(), TransferFailure> {
         let Some(limit) = self.limit else {
             return Ok(());

@@ -12,13 +12,13 @@ use std::io;
 use std::net::UdpSocket;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Batches that are sent before acknowledgements are looked for.
+/// Batches sent between two checks for acknowledgements.
 const BATCHES: usize = 4;
 /// Room for a batch: the largest payload that one call takes.
 const BATCH_BYTES: usize = 65_536;
-/// The time between two looks at a source whose end is not known yet, ns.
+/// Interval at which a source of unknown length is polled, ns.
 const SOURCE_POLL_NS: u64 = 500_000;
-/// Probe timeouts before anything was acknowledged after which ECN is given up.
+/// Probe timeouts before the first acknowledgement for ECN to be disabled.
 const ECN_PROBES: u64 = 3;
 /// Headers of IPv6 and UDP.
 const LOWER_HEADERS: u32 = 48;
@@ -144,7 +144,7 @@ impl<'a, S: ContentSource + ?Sized> SendingLoop<'a, S> {
     /// Takes over the digest of a source that knows it at its end only: `true` the one time that it does.
     ///
     /// # Errors
-    /// When the content cannot be read: the receiver is told.
+    /// When the content cannot be read; the receiver is informed.
     fn look_at_source(&mut self) -> Result<bool, TransferFailure> {
         if let Some(reason) = self.source.failure() {
             self.sender.abort(AbortCode::Source);

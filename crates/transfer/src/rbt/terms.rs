@@ -1,9 +1,9 @@
-//! What both ends of a transfer over RBT are told.
+//! The terms of a transfer over RBT, the same for both ends.
 
 use caudal_core::plan::{ArqMode, RbtTransfer};
 use caudal_flow::TestLimit;
 
-/// What both ends of a transfer over RBT are told.
+/// The terms of a transfer over RBT, the same for both ends.
 #[derive(Clone, Copy)]
 pub(crate) struct RbtTerms<'a> {
     /// Packet size, ARQ, tier and granularity.

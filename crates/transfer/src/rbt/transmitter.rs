@@ -11,9 +11,9 @@ use std::time::Duration;
 
 /// Datagrams in a call of sendmmsg.
 const DATAGRAMS_PER_CALL: usize = 64;
-/// The time to wait for room in the queue of the interface.
+/// Wait for room in the queue of the interface.
 const NO_ROOM: Duration = Duration::from_micros(200);
-/// The time to wait for room in the socket's buffer.
+/// Maximum wait for room in the socket's buffer.
 const WRITABLE: Duration = Duration::from_millis(10);
 
 /// Why a batch was not sent.

@@ -1,6 +1,6 @@
 //! The server's answer to a TCP test header: its version, and with trip times its clock.
 
-use super::{put, word};
+use super::field::{put, word};
 
 /// Bytes in an answer without times.
 pub const ACK_BYTES: usize = 28;

@@ -1,6 +1,6 @@
 //! Requests that the server sends back, for response times (`--bounceback`, 2.1 and later).
 
-use super::{half, put, put_half, word};
+use super::field::{half, put, put_half, word};
 
 /// The length of a request's header, bytes.
 pub const BOUNCEBACK_BYTES: usize = 64;

@@ -1,6 +1,6 @@
 //! The header of a burst: every write of a TCP test with trip times begins with one (2.1).
 
-use super::{put, word};
+use super::field::{put, word};
 
 /// Bytes in the header of a burst.
 pub const BURST_BYTES: usize = 92;
@@ -39,7 +39,7 @@ pub struct BurstHeader {
 }
 
 impl BurstHeader {
-    /// Reads the header of a burst; `None` where there is none: lengths and times tell, because the first one of 2.1.8 has the
+    /// Reads the header of a burst; `None` where there is none, as lengths and times show, because the first one of 2.1.8 has the
     /// type and the length of its test header.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! The header of every datagram, and the test header in the first datagram of a flow.
 
-use super::header::{BASE, PATTERN_0, PATTERN_6, WIDE_IDS, are_flags, are_old_flags};
-use super::{TestHeader, put, word};
+use super::field::{put, word};
+use super::header::{BASE, PATTERN_0, PATTERN_6, TestHeader, WIDE_IDS, are_flags, are_old_flags};
 
 /// The number of bytes of a flow's first datagram that may hold headers.
 pub const FIRST_BYTES: usize = 160;

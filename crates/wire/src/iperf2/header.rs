@@ -9,7 +9,12 @@
 //! fixed length, its rate has the low 32 bits only, and its lower flags have another meaning; 2.1 announces the length. In
 //! UDP the header comes after the datagram's own, of 12 bytes up to 2.0.9 and of 16 since.
 
-use super::{half, put, put_half, word};
+use super::field::{half, put, put_half, word};
+
+/// The port of iperf 2, TCP and UDP.
+pub const PORT: u16 = 5001;
+/// Maximum length of a test header with all its parts, the key included, bytes.
+pub const MAX_HEADER_BYTES: usize = 512;
 
 const VERSION1: u32 = 0x8000_0000;
 const EXTEND: u32 = 0x4000_0000;
@@ -343,7 +348,7 @@ impl TestHeader {
         Self {
             mode: TestMode::Up,
             threads: 1,
-            port: super::PORT as u32,
+            port: PORT as u32,
             length: 0,
             window_or_rate: 0,
             amount: TestAmount::Bytes(0),

@@ -1,6 +1,7 @@
 //! A server's report at the end of a UDP test, in the layout of the client.
 
-use super::{HeaderLayout, put, word, write_datagram_header};
+use super::datagram::{HeaderLayout, write_datagram_header};
+use super::field::{put, word};
 
 /// The one-way times that follow the counts of a report; every client since 2.0.8 takes a shorter report for none, bytes.
 const TRANSIT: usize = 60;

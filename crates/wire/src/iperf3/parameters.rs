@@ -1,11 +1,12 @@
 //! The parameters that a client of iperf3 requests: one flat JSON object.
 
-use super::MAX_STREAMS;
 use super::error::Iperf3ErrorCode;
-use super::lenient::{count, is_on, text};
+use super::json::{count, is_on, text};
 use caudal_core::text::ExternalText;
 use serde_json::{Map, Value, json};
 
+/// Maximum number of streams in one direction, as in iperf3.
+pub const MAX_STREAMS: u32 = 128;
 /// Maximum duration of a test, s.
 pub const MAX_TIME_S: u64 = 86_400;
 /// Maximum duration of the warm-up, s.

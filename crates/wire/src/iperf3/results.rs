@@ -1,6 +1,7 @@
 //! The counts of each end of an iperf3 test: one JSON object each way, the client's first.
 
-use super::lenient::{count, number, text};
+use super::json::{count, number, text};
+use super::parameters::MAX_STREAMS;
 use caudal_core::text::ExternalText;
 use serde_json::{Map, Value, json};
 
@@ -112,7 +113,7 @@ impl Results {
             .get("streams")
             .and_then(Value::as_array)
             .ok_or(ResultsError::Missing("streams"))?;
-        if streams.len() > 2 * super::MAX_STREAMS as usize {
+        if streams.len() > 2 * MAX_STREAMS as usize {
             return Err(ResultsError::TooMany(streams.len()));
         }
         Ok(Self {
@@ -190,6 +191,12 @@ impl StreamResult {
         self.packets
             .saturating_sub(self.omitted_packets.unwrap_or(0))
     }
+}
+
+/// The number that both ends give to the stream that was opened as number `nth`, counted from 0: 1, 3, 4, 5, …
+#[must_use]
+pub const fn stream_id(nth: u32) -> u32 {
+    if nth == 0 { 1 } else { nth + 2 }
 }
 
 #[cfg(test)]
@@ -276,5 +283,11 @@ mod tests {
             };
             prop_assert_eq!(Results::decode(results.encode().as_bytes()), Ok(results));
         }
+    }
+
+    #[test]
+    fn stream_numbers_skip_two() {
+        let ids: Vec<u32> = (0..5).map(stream_id).collect();
+        assert_eq!(ids, [1, 3, 4, 5, 6]);
     }
 }

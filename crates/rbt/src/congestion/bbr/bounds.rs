@@ -2,7 +2,7 @@
 
 /// No limit.
 pub(super) const UNBOUNDED: u64 = u64::MAX;
-/// A reaction to loss keeps at least this part.
+/// Minimum share kept after a reaction to loss, percent.
 pub(super) const BETA_PERCENT: u64 = 70;
 
 /// The limits of what the path carries, as losses showed them (section 5.5.10).

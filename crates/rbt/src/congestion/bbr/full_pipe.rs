@@ -1,6 +1,6 @@
 //! Whether more data in flight still brings a higher rate.
 
-/// Rounds without growth after which the path is full.
+/// Rounds without growth for the path to count as full.
 const ROUNDS: u32 = 3;
 
 /// Looks for a plateau of the delivery rate (section 5.3.1.2).

@@ -1,12 +1,12 @@
-//! What losses tell about the path.
+//! What losses show of the path.
 
 use super::bounds::{BETA_PERCENT, percent_of};
 use super::phase::BbrPhase;
 use super::state::{AckView, BbrState, BeforeLoss};
 
-/// Losses of a round trip that are too many, percent of what was in flight (`LossThresh`).
+/// Maximum loss in a round trip, percent of the bytes in flight (`LossThresh`).
 const LOSS_THRESHOLD_PERCENT: u64 = 2;
-/// Datagrams that chance may lose beyond that in a round trip, where they are no more than the threshold itself.
+/// Further datagrams of a round trip that may be lost by chance, up to the threshold itself.
 const CHANCE_DATAGRAMS: u64 = 3;
 
 impl BbrState {

@@ -1,8 +1,8 @@
 //! The minimum round-trip time, and when to look for it.
 
-/// `MinRTTFilterLen`: the minimum is that of the last 10 s.
+/// `MinRTTFilterLen`: the minimum is taken over the last 10 s.
 const FILTER_NS: u64 = 10_000_000_000;
-/// `ProbeRTTInterval`: a minimum that 5 s did not confirm is to be probed.
+/// `ProbeRTTInterval`: a minimum not confirmed for 5 s is probed.
 const PROBE_INTERVAL_NS: u64 = 5_000_000_000;
 
 /// The minimum round-trip time of the path (section 5.3.4.3).

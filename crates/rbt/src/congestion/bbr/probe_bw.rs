@@ -4,12 +4,12 @@ use super::bounds::UNBOUNDED;
 use super::phase::BbrPhase;
 use super::state::{AckView, BbrState, ProbeFeedback};
 
-/// The time between probes: 2 s to 3 s.
+/// Time between probes: 2 s to 3 s.
 const MIN_WAIT_NS: u64 = 2_000_000_000;
 const WAIT_SPREAD_NS: u64 = 1_000_000_000;
-/// Maximum number of round trips between probes, so that Reno and CUBIC beside it find their share.
+/// Maximum round trips between probes, so that Reno and CUBIC flows on the path find their share.
 const MAX_WAIT_ROUNDS: u64 = 63;
-/// The growth of `inflight_hi` doubles so many times at most.
+/// Maximum doublings of the growth of `inflight_hi`.
 const MAX_UP_ROUNDS: u32 = 30;
 
 impl BbrState {

@@ -3,9 +3,9 @@
 use super::phase::BbrPhase;
 use super::state::{AckView, BbrState};
 
-/// Loss events of a round that are more than a burst (`BBRStartupFullLossCnt`).
+/// Loss events in a round that are more than a burst (`BBRStartupFullLossCnt`).
 const LOSS_EVENTS: u32 = 6;
-/// Rounds after which Drain ends although more is in flight than the model explains.
+/// Maximum rounds of Drain, even if more is in flight than the model explains.
 const MAX_DRAIN_ROUNDS: u64 = 3;
 
 impl BbrState {

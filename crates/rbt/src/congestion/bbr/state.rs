@@ -16,7 +16,7 @@ use caudal_core::random::SplitMix64;
 /// `MinPipeCwnd`: segments in flight that keep the path busy, however short it is.
 const MIN_PIPE_SEGMENTS: u64 = 4;
 
-/// What acknowledgements tell about the latest probe (`ack_phase`).
+/// What acknowledgements show of the latest probe (`ack_phase`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProbeFeedback {
     /// Nothing.

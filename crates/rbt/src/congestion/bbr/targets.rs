@@ -9,7 +9,7 @@ use super::state::{AckView, BbrState};
 const PACING_MARGIN_PERCENT: u64 = 1;
 /// The part of `inflight_hi` that is left to others, percent (`Headroom`).
 const HEADROOM_PERCENT: u64 = 15;
-/// Batches that are in flight beside the path: with the sender, being cut, with the receiver.
+/// Batches in flight beyond the path: one with the sender, one being segmented, one with the receiver.
 const OFFLOAD_BATCHES: u64 = 3;
 /// Maximum batch, bytes.
 const MAX_BATCH_BYTES: u64 = 64 << 10;

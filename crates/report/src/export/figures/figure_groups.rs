@@ -2,7 +2,7 @@
 
 use super::study_material::{StudyMaterial, is_load};
 use super::{by_case, over_time, round_trips};
-use crate::export::page::FigureGroup;
+use crate::export::page::{Block, CaptionedFigure, FigureGroup};
 use crate::size_results::size_results;
 use caudal_experiment::{FigureFile, FigureKind, FlowKindFile};
 
@@ -141,6 +141,20 @@ fn usual(material: &StudyMaterial<'_>) -> Vec<FigureFile> {
         }
     }
     figures
+}
+
+/// The figures that there are, each a block of its own whose name begins with its number.
+pub fn numbered(figures: Vec<Option<CaptionedFigure>>) -> Vec<Block> {
+    let drawn = (1..).zip(figures.into_iter().flatten());
+    let block = |(nth, mut figure): (usize, CaptionedFigure)| {
+        figure.name = format!("{nth:02}-{}", figure.name);
+        Block::Figures(FigureGroup {
+            title: String::new(),
+            figures: vec![figure],
+            notes: Vec::new(),
+        })
+    };
+    drawn.map(block).collect()
 }
 
 #[cfg(test)]

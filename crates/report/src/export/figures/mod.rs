@@ -2,14 +2,12 @@
 
 mod by_case;
 mod figure_groups;
-mod numbered;
 mod over_time;
 mod round_trips;
 mod selection;
 mod study_material;
 
-pub use figure_groups::figure_groups;
-pub use numbered::numbered;
+pub use figure_groups::{figure_groups, numbered};
 pub use over_time::{
     lines_figure, loss_figure, rates_figure, rtt_figure, time_figure, window_figure,
 };

@@ -8,7 +8,7 @@ pub const MAX_PANELS: usize = 6;
 /// Maximum number of series in one figure.
 pub const MAX_SERIES: usize = 8;
 
-/// A case in as few words as tell it from others: its name, or the values of its parameters.
+/// A case in as few words as distinguish it from others: its name, or the values of its parameters.
 #[must_use]
 pub fn label(case: &CaseFindings) -> String {
     if case.alone.is_some() || !case.key.contains('=') {

@@ -1,10 +1,10 @@
 //! The material of the figures of a study: its findings, trials and samples.
 
 use crate::export::wording;
-use crate::quantile::median;
 use caudal_experiment::expression::Expression;
 use caudal_experiment::findings::{CaseFindings, Findings};
-use caudal_experiment::{FigureFile, FlowKindFile, Trial};
+use caudal_experiment::{FigureFile, FlowKindFile, Trial, TrialFlow};
+use caudal_stats::median;
 use caudal_store::SampleSeries;
 
 /// The material of the figures of a study.
@@ -107,4 +107,22 @@ fn main_metrics(trial: &Trial) -> Vec<String> {
 /// `true` for a bulk flow, `false` for one of round trips.
 pub const fn is_load(kind: FlowKindFile) -> bool {
     matches!(kind, FlowKindFile::Tcp | FlowKindFile::Udp)
+}
+
+/// The echo flows of a trial with their numbers.
+pub fn echo_flows(trial: &Trial) -> Vec<(u32, &TrialFlow)> {
+    let numbered = (0_u32..).zip(&trial.flows);
+    numbered.filter(|(_, flow)| !is_load(flow.kind)).collect()
+}
+
+/// The cases that have echo flows.
+pub fn cases_with_echoes<'a>(
+    material: &StudyMaterial<'_>,
+    cases: &[&'a CaseFindings],
+) -> Vec<&'a CaseFindings> {
+    let has_echoes = |case: &&CaseFindings| {
+        let trials = material.trials_of(case);
+        trials.iter().any(|trial| !echo_flows(trial).is_empty())
+    };
+    cases.iter().copied().filter(has_echoes).collect()
 }

@@ -2,7 +2,6 @@
 
 mod agreement;
 mod environment;
-mod estimate_cell;
 mod numbers;
 mod published;
 mod starvation;

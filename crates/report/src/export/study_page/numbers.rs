@@ -1,9 +1,11 @@
 //! The places of the data, and a table of all metrics.
 
-use super::estimate_cell::estimate_cell;
 use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::wording::{self, about};
+use caudal_experiment::Metric;
+use caudal_experiment::expression::find_metric;
 use caudal_experiment::findings::{CaseFindings, Findings, MetricFindings};
+use caudal_stats::Estimate;
 
 /// Maximum number of rows; the others are in the data.
 const MAX_ROWS: usize = 300;
@@ -113,5 +115,20 @@ fn number(value: f64) -> String {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
         text
+    }
+}
+
+/// An estimate with its interval in small print, clamped to the range of the metric of that name.
+pub(super) fn estimate_cell(estimate: Option<&Estimate>, name: &str, unit: &str) -> Cell {
+    let Some(known) = estimate else {
+        return Cell::default();
+    };
+    let unit = wording::unit(unit);
+    let range = find_metric(name).map(Metric::range);
+    let possible = range.map_or(*known, |range| known.clamped_to(range));
+    Cell {
+        text: about(known.mean, unit),
+        beside: wording::interval(&possible, unit),
+        mark: None,
     }
 }

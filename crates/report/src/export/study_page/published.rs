@@ -1,6 +1,6 @@
 //! The published values beside those observed, as a table.
 
-use super::estimate_cell::estimate_cell;
+use super::numbers::estimate_cell;
 use crate::export::page::{Cell, Mark, Table, TableColumn};
 use crate::export::wording::{self, about};
 use caudal_experiment::findings::{Findings, MetricFindings, PublishedComparison};

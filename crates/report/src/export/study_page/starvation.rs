@@ -1,6 +1,6 @@
 //! The loads at which flows starve.
 
-use super::estimate_cell::estimate_cell;
+use super::numbers::estimate_cell;
 use crate::export::page::{Block, Cell, Mark, Table, TableColumn};
 use crate::export::wording::{self, about, sentence};
 use caudal_experiment::findings::Findings;

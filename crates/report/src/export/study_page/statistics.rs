@@ -3,10 +3,10 @@
 use crate::export::figures::label;
 use crate::export::page::{Block, Item, MAX_SENTENCES};
 use crate::export::wording::{self, about, count, sentence};
-use crate::quantile::quantile;
 use caudal_core::quantity::Unit;
 use caudal_experiment::Trial;
 use caudal_experiment::findings::{CaseFindings, Findings};
+use caudal_stats::quantile;
 
 /// The number of trials, the precision of their means, their order, and their duration, as a list.
 pub(super) fn statistics(findings: &Findings, trials: &[Trial]) -> Vec<Block> {

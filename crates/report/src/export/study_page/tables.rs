@@ -5,7 +5,7 @@ use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::wording;
 use caudal_experiment::findings::{self, Findings};
 
-/// Columns beside the heads of rows, at most: what the width of a page holds without wrapping numbers.
+/// Maximum columns beside the heads of rows: what the width of a page holds without wrapping numbers.
 const MAX_COLUMNS: usize = 7;
 
 /// The tables of the experiment, then what was published beside what was observed.

@@ -7,6 +7,5 @@ mod recovery;
 mod state;
 mod timers;
 mod undo;
-mod usage;
 
 pub(super) use state::Sender;

@@ -10,9 +10,9 @@ use super::timers::ProbeLimit;
 
 /// Maximum number of bytes handed to the device at once (`GSO_LEGACY_MAX_SIZE` less the headers).
 const MAX_BURST_BYTES: u64 = 65_216;
-/// The fraction of the window above which new data is not deferred (`net.ipv4.tcp_tso_win_divisor`).
+/// Share of the window in new data that is sent at once (`net.ipv4.tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;
-/// The time since the last transmission after which new data is not deferred.
+/// Maximum time since the last transmission for which new data is deferred.
 const MAX_DEFER_NS: u64 = 1_000_000;
 
 impl Sender {

@@ -8,7 +8,7 @@ use super::state::{CongestionState, Sender, Timer};
 use super::timers::TIMER_SLACK_NS;
 use super::undo::UndoState;
 
-/// The SACKed segments after which reordering is no longer expected (RFC 8985 section 6.2, step 4).
+/// SACKed segments that end the wait for reordering (RFC 8985 section 6.2, step 4).
 const DUPLICATE_THRESHOLD: u64 = 3;
 
 /// The use of the sender's timer after loss detection.

@@ -1,7 +1,6 @@
 //! Bars of a metric by case: the observed means beside the expected values.
 
-use super::case_axes::case_axes;
-use super::drawn_values::{MAX_DOTS, drawn_interval};
+use super::case_axes::{MAX_DOTS, case_axes, drawn_interval};
 use super::metrics::ExpectedValue;
 use crate::export::figures::selection::label;
 use crate::export::page::CaptionedFigure;

@@ -1,13 +1,12 @@
 //! Boxes of a metric by case.
 
-use super::case_axes::case_axes;
-use super::drawn_values::MAX_DOTS;
+use super::case_axes::{MAX_DOTS, case_axes};
 use crate::export::figures::selection::label;
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::{self, about};
-use crate::quantile::{median, quantile};
 use caudal_experiment::findings::{CaseFindings, MetricFindings};
 use caudal_plot::{Axis, Figure, FiveNumbers, Layer};
+use caudal_stats::{median, quantile};
 
 /// Boxes of the values of a metric in each trial, by case; `None` where no case has a value.
 pub fn boxes_figure(

@@ -4,7 +4,6 @@ mod bars;
 mod boxes;
 mod case_axes;
 mod case_group;
-mod drawn_values;
 mod metrics;
 mod sweep;
 

@@ -4,12 +4,12 @@ use super::time_figure::time_figure;
 use crate::export::figures::selection::MAX_SERIES;
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::{about, sentence};
-use crate::quantile::{median, quantile};
 use crate::timeline::FlowTimeline;
 use crate::timeline::quantities::rtt_s;
 use caudal_core::interval::Interval;
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, AxisQuantity, Layer};
+use caudal_stats::{median, quantile};
 
 /// The kernel's smoothed round-trip times over time.
 #[must_use]

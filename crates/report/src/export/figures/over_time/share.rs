@@ -3,11 +3,11 @@
 use super::time_figure::{time_figure, warm_up_end};
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::{self, about};
-use crate::quantile::median;
 use crate::timeline::FlowTimeline;
 use crate::timeline::quantities::length_s;
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, AxisQuantity, Layer};
+use caudal_stats::median;
 
 /// Maximum number of steps of a stack, exclusive.
 const MAX_STEPS: f64 = 100_000.0;

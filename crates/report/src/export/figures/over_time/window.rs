@@ -4,11 +4,11 @@ use super::time_figure::time_figure;
 use crate::export::figures::selection::MAX_SERIES;
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::{self, sentence};
-use crate::quantile::quantile;
 use crate::timeline::FlowTimeline;
 use crate::timeline::quantities::{cwnd_bytes, retransmits};
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, AxisQuantity, Layer};
+use caudal_stats::quantile;
 
 /// Congestion windows over time, with a dot where segments were sent again.
 #[must_use]

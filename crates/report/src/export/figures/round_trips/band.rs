@@ -1,13 +1,13 @@
 //! The band of round trips over time.
 
-use super::echo_flows::echo_flows;
 use super::start_times::timed_round_trips;
+use crate::export::figures::study_material::echo_flows;
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::{self, about, sentence};
-use crate::quantile::{median, quantile};
 use caudal_core::quantity::Unit;
 use caudal_experiment::Trial;
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
+use caudal_stats::{median, quantile};
 use caudal_store::SampleSeries;
 
 /// Maximum number of parts of a band, and the minimum number of samples of each.

@@ -1,14 +1,13 @@
 //! Boxes of round trips by message size.
 
-use super::thinned::thinned;
-use super::time_axis::time_axis;
+use super::time_axis::{thinned, time_axis};
 use crate::export::figures::selection::spread;
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::about;
-use crate::quantile::median;
 use crate::round_trip_series::RoundTripSeries;
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, Figure, FiveNumbers, Layer};
+use caudal_stats::median;
 
 /// Maximum number of outliers drawn of a box.
 const MAX_OUTLIERS: usize = 60;

@@ -1,9 +1,8 @@
 //! Round-trip time by message size.
 
-use super::echo_flows::echo_flows;
 use super::time_axis::time_axis;
 use crate::export::figures::selection::{MAX_SERIES, label, left_out};
-use crate::export::figures::study_material::StudyMaterial;
+use crate::export::figures::study_material::{StudyMaterial, echo_flows};
 use crate::export::page::{CaptionedFigure, FigureGroup};
 use crate::export::wording::{self, about, sentence};
 use crate::size_results::{SizeResult, size_results};

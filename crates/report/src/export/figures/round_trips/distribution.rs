@@ -1,19 +1,17 @@
 //! The distribution of round trips.
 
-use super::echo_flows::{cases_with_echoes, echo_flows};
-use super::thinned::thinned;
-use super::time_axis::time_axis;
+use super::time_axis::{thinned, time_axis};
 use crate::export::figures::selection::{MAX_SERIES, label, left_out, spread};
-use crate::export::figures::study_material::StudyMaterial;
+use crate::export::figures::study_material::{StudyMaterial, cases_with_echoes, echo_flows};
 use crate::export::page::{CaptionedFigure, FigureGroup};
 use crate::export::wording::{self, about, sentence};
-use crate::quantile::{median, quantile};
 use crate::round_trip_series::round_trip_series;
 use crate::size_results::size_results;
 use caudal_core::quantity::Unit;
 use caudal_experiment::findings::CaseFindings;
 use caudal_experiment::{FigureFile, Trial, TrialFlow};
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
+use caudal_stats::{median, quantile};
 
 /// Minimum number of samples with which the 99th percentile is given: below it, their maximum is less than the 99th percentile
 /// with a probability above 5 % (0.99^299 = 0.0495).

@@ -1,16 +1,15 @@
 //! The first round trips of each connection.
 
-use super::echo_flows::{cases_with_echoes, echo_flows};
 use crate::export::figures::selection::{MAX_PANELS, MAX_SERIES, label, left_out, spread};
-use crate::export::figures::study_material::StudyMaterial;
+use crate::export::figures::study_material::{StudyMaterial, cases_with_echoes, echo_flows};
 use crate::export::page::{CaptionedFigure, FigureGroup};
 use crate::export::wording::about;
-use crate::quantile::median;
 use crate::round_trip_series::{RoundTripSeries, round_trip_series};
 use caudal_core::quantity::Unit;
 use caudal_experiment::FigureFile;
 use caudal_experiment::findings::CaseFindings;
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
+use caudal_stats::median;
 
 /// The number of first round trips drawn.
 const FIRST: usize = 10;

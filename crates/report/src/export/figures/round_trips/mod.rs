@@ -4,10 +4,8 @@ mod band;
 mod box_figure;
 mod by_size;
 mod distribution;
-mod echo_flows;
 mod first;
 mod start_times;
-mod thinned;
 mod time_axis;
 
 pub use band::band_figure;

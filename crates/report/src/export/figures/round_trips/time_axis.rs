@@ -1,4 +1,4 @@
-//! The axis of round-trip times.
+//! The axis of round-trip times, and the selection of many that is drawn along it.
 
 use caudal_plot::{Axis, AxisQuantity, Scale};
 
@@ -17,4 +17,25 @@ pub fn time_axis(label: &str, values: impl Iterator<Item = f64>) -> Axis {
         Scale::Linear
     };
     Axis::new(label, AxisQuantity::Seconds, scale)
+}
+
+/// The number of points of a line.
+const POINTS: usize = 1000;
+
+/// The finite samples in ascending order: of very many as many as a line needs, with the least and the greatest.
+#[must_use]
+pub fn thinned(values: &[f64]) -> Vec<f64> {
+    let mut sorted: Vec<f64> = values
+        .iter()
+        .copied()
+        .filter(|one| one.is_finite())
+        .collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    if sorted.len() <= 2 * POINTS {
+        return sorted;
+    }
+    let last = sorted.len() - 1;
+    (0..=POINTS)
+        .map(|nth| sorted[nth * last / POINTS])
+        .collect()
 }

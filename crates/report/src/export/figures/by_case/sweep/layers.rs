@@ -1,7 +1,7 @@
 //! The layers of a sweep: observed and expected values, the solo baseline, and the onset of starvation.
 
 use super::series::SweptSeries;
-use crate::export::figures::by_case::drawn_values::drawn_interval;
+use crate::export::figures::by_case::case_axes::drawn_interval;
 use crate::export::figures::by_case::metrics::ExpectedValue;
 use crate::export::figures::study_material::StudyMaterial;
 use crate::export::wording::{self, about};

@@ -1,7 +1,24 @@
-//! JSON as other programs write it: numbers as floats, −1 as 2^64 − 1, keys of the wrong type.
+//! JSON on the control connection: the frame and the maximum length of its blocks, and values read as leniently as iperf3 does.
 
 use caudal_core::text::ExternalText;
 use serde_json::{Map, Value};
+
+/// Maximum length of a parameter block that a server reads, bytes: iperf3 itself takes 8 KiB.
+pub const MAX_PARAMETERS_BYTES: usize = 16 << 10;
+/// Maximum length of a results block that a server reads, bytes: 256 streams take 64 KiB.
+pub const MAX_RESULTS_BYTES: usize = 256 << 10;
+/// Maximum length of a results block that a client reads, bytes: it may carry all the server has printed.
+pub const MAX_SERVER_RESULTS_BYTES: usize = 64 << 20;
+
+/// A JSON text with its frame: four big-endian bytes of length, then the text.
+#[must_use]
+pub fn frame(json: &str) -> Vec<u8> {
+    let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
+    let mut bytes = Vec::with_capacity(4 + json.len());
+    bytes.extend_from_slice(&length.to_be_bytes());
+    bytes.extend_from_slice(json.as_bytes());
+    bytes
+}
 
 /// A number, truncated to an integer; −1 and everything from 2^63 on, which is how old versions print a
 /// negative number, is `None`.
