@@ -7,10 +7,11 @@ mod observation;
 
 pub use observation::{DirectionObservation, are_losses_spread};
 
+use caudal_analysis::summary::Context;
 use caudal_core::bottleneck::{Bottleneck, Cause};
 use caudal_core::prediction::{Prediction, PredictionCheck};
 use caudal_core::quantity::Unit;
-use caudal_core::summary::{Context, DirectionSummary};
+use caudal_core::summary::DirectionSummary;
 
 use crate::rate_bounds::RateBound;
 

@@ -107,7 +107,7 @@ mod tests {
     use super::network::highest_rate;
     use super::*;
     use crate::loss::LossResponse;
-    use caudal_core::framing::Framing;
+    use caudal_analysis::framing::Framing;
     use caudal_core::units::{BitRate, ByteCount};
     use caudal_topology::{Hop, NodeRole, Preset, TopologyFile};
 

@@ -1,6 +1,6 @@
 //! Short simulations of small networks.
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::units::BitRate;
 use caudal_simulate::result::SimulationResult;
 use caudal_simulate::scenario::{Scenario, SimFlow, Traffic};

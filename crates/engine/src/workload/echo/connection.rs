@@ -2,7 +2,7 @@
 
 use super::barrier::SizeBarrier;
 use super::prober::Prober;
-use caudal_core::echo::EchoSeries;
+use caudal_analysis::echo::EchoSeries;
 use caudal_core::event::Event;
 use caudal_core::sample::Granted;
 use caudal_core::text::ExternalText;

@@ -2,7 +2,7 @@
 
 use super::kernel_account::KernelAccounts;
 use super::reply_feed::ReplyFeed;
-use caudal_core::echo::Reply;
+use caudal_analysis::echo::Reply;
 use caudal_core::event::Event;
 use caudal_core::plan::EchoPlan;
 use caudal_flow::FlowSignals;

@@ -4,7 +4,7 @@ use super::probe::Probe;
 use super::reply_feed::ReplyFeed;
 use super::scheduled::{ScheduleSettings, on_schedule};
 use super::stop_and_wait;
-use caudal_core::echo::EchoSeries;
+use caudal_analysis::echo::EchoSeries;
 use caudal_core::event::{Event, SizeProgress};
 use caudal_core::plan::{EchoPlan, EchoSchedule};
 use caudal_flow::FlowSignals;

@@ -6,7 +6,7 @@
 use super::kernel_account::{KernelAccounts, Messages, RoundTripTimes};
 use super::probe::{Probe, altered, announce, is_unanswered, longest_ns, not_sent, send_udp};
 use super::reply_feed::ReplyFeed;
-use caudal_core::echo::{
+use caudal_analysis::echo::{
     Departure, DepartureProcess, EchoSeries, OneWayTransit, Reply, SlowRoundTrip,
     SlowestRoundTrips, departure_times,
 };
