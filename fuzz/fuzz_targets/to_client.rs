@@ -1,9 +1,9 @@
 //! The messages of a server in pieces, and the client's arithmetic on its samples.
 #![no_main]
 
+use caudal_analysis::timeline::Timeline;
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::{BulkPlan, Direction, Directions, Omit, Rate, TestEnd, Transport, UdpPlan};
-use caudal_core::timeline::Timeline;
 use caudal_stats::ClockEstimate;
 use caudal_wire::frame::Decoder;
 use caudal_wire::message::ToClient;

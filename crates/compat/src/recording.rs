@@ -1,8 +1,9 @@
 //! The recording of a run in the store: after its result was shown, and never at its expense.
 
+use caudal_analysis::run::RunRecorder;
 use caudal_core::event::{CutShort, EndedTest, Event, View};
 use caudal_core::plan::PlanRecord;
-use caudal_core::run::{Environment, RunOutcome, RunRecorder};
+use caudal_core::run::{Environment, RunOutcome};
 use caudal_core::text::{ExternalText, on_one_line};
 use caudal_engine::machine::MachineMonitor;
 use caudal_engine::{StartedRun, TOOL, describe_host, this_tool};

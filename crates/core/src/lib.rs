@@ -1,23 +1,19 @@
-//! Values and arithmetic: units, plans, samples, intervals, summaries, warnings, runs. Pure.
+//! Values: units, plans, samples, intervals, events, summaries, warnings, runs. Pure.
 #![forbid(unsafe_code)]
 
 pub mod arrivals;
 pub mod bottleneck;
 pub mod connect;
-mod datagram_span;
 pub mod date;
-pub mod delay;
 pub mod dscp;
 pub mod echo;
 pub mod episode;
 pub mod event;
 pub mod finding;
-pub mod framing;
 pub mod host;
 pub mod interface;
 pub mod interval;
 pub mod lab_link;
-pub mod link;
 pub mod loss;
 pub mod opening;
 pub mod path;
@@ -34,7 +30,6 @@ pub mod sequence;
 pub mod summary;
 pub mod tcp_proxy;
 pub mod text;
-pub mod timeline;
 pub mod trains;
 pub mod transfer;
 pub mod transit;

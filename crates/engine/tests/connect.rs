@@ -4,7 +4,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test names the line")]
 
-use caudal_core::connect::{ConnectServer, TallyEnd};
+use caudal_analysis::connect::TallyEnd;
+use caudal_core::connect::ConnectServer;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{ConnectPlan, Plan};
 use caudal_core::units::{BitRate, ByteCount};

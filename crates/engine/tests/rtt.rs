@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test names the line")]
 
-use caudal_core::echo::{EchoRecord, EchoSummaryOptions, Reply};
+use caudal_analysis::echo::{EchoRecord, EchoSummaryOptions, Reply};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{EchoPlan, EchoSchedule, Plan, Transport};
 use caudal_core::text::ExternalText;

@@ -2,10 +2,11 @@
 
 use super::counters::FlowCounters;
 use super::datagram_format::{SenderClock, Stamp};
-use caudal_core::delay::{DelayVariation, JitterRfc3550};
+use caudal_analysis::delay::{DelayVariation, JitterRfc3550};
+use caudal_analysis::sequence::{RunningCounts, SequenceTracker};
 use caudal_core::plan::DatagramSizes;
 use caudal_core::sample::DelaySummary;
-use caudal_core::sequence::{RunningCounts, SequenceCounts, SequenceTracker};
+use caudal_core::sequence::SequenceCounts;
 use caudal_core::transit::TransitTimes;
 use std::sync::atomic::Ordering::Relaxed;
 

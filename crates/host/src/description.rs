@@ -1,7 +1,7 @@
 //! The machine an end of a test runs on: its description, and the resources used during a test.
 
+use caudal_analysis::window::WINDOW_SYSCTLS;
 use caudal_core::host::{Host, Usage};
-use caudal_core::window::WINDOW_SYSCTLS;
 use caudal_sys::clock::{monotonic_ns, process_cpu};
 use caudal_sys::{affinity, host, interface};
 use std::net::SocketAddr;

@@ -1,14 +1,16 @@
 //! The run of a bulk transfer, made from what both ends measured.
 
-use caudal_core::episode::{Episode, bulk_episodes};
+use caudal_analysis::episode::bulk_episodes;
+use caudal_analysis::run::flow_report;
+use caudal_analysis::summary::{BulkSummary, Context, summarise};
+use caudal_analysis::timeline::Timeline;
+use caudal_core::episode::Episode;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::interval::{IntervalRow, ServerAccount};
 use caudal_core::plan::{BulkPlan, Plan, PlanRecord};
-use caudal_core::run::{CpuReport, FlowReport, Run, RunHeader, RunResult, ThroughputSummary};
+use caudal_core::run::{CpuReport, Run, RunHeader, RunResult, ThroughputSummary};
 use caudal_core::sample::FlowRecord;
-use caudal_core::summary::{BulkSummary, Context, summarise};
 use caudal_core::text::ExternalText;
-use caudal_core::timeline::Timeline;
 use caudal_core::units::BitRate;
 use caudal_core::warning::{Warning, WarningCode};
 use caudal_engine::BulkOutcome;
@@ -216,7 +218,7 @@ impl RecordedBulk {
         };
         let flows = outcome.flows.iter().map(|record| {
             let intervals = timeline.intervals(record.flow.id);
-            FlowReport::from_record(record, intervals, timeline.server_account())
+            flow_report(record, intervals, timeline.server_account())
         });
         let plan = PlanRecord::from(&outcome.plan).with_peer(info.address.to_string());
         Run {

@@ -1,6 +1,6 @@
 //! The share of a link's rate that is payload, by protocol and size.
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::prediction::Tolerance;
 use caudal_core::quantity::rate;
 use caudal_core::units::BitRate;
@@ -104,7 +104,7 @@ pub fn tcp_wire_bound(framing: &Framing, link: BitRate) -> RateBound {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::framing::IpVersion;
+    use caudal_analysis::framing::IpVersion;
     use proptest::prelude::*;
 
     const TEN: BitRate = BitRate::from_bps(10_000_000);

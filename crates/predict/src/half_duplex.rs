@@ -1,6 +1,6 @@
 //! Half duplex: data and acknowledgements share one medium, and stations collide.
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, rate};
 use caudal_core::units::BitRate;

@@ -4,7 +4,7 @@ use crate::efficiency::{
     FRAMING_SOURCE, FULL_FRAMES, TRANSFER_HEADER, datagram_loss, over_udp_efficiency,
     tcp_efficiency, udp_efficiency,
 };
-use caudal_core::framing::{Framing, IpVersion};
+use caudal_analysis::framing::{Framing, IpVersion};
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, digits, rate};
 use caudal_core::units::BitRate;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, digits, rate, time};
 use caudal_core::units::{BitRate, ByteCount};

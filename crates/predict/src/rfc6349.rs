@@ -155,7 +155,7 @@ fn buffer_delay_metric(loaded: Duration, baseline: Duration) -> Option<Predictio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::framing::Framing;
+    use caudal_analysis::framing::Framing;
 
     #[test]
     fn the_metrics_match_the_examples_of_the_rfc() {

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use caudal_analysis::link::LinkRateSource;
 use caudal_core::echo::SizeSummary;
-use caudal_core::link::LinkRateSource;
-use caudal_core::prediction::PredictionCheck;
-use caudal_core::prediction::{Prediction, Tolerance};
+use caudal_core::prediction::{Prediction, PredictionCheck, Tolerance};
 use caudal_core::quantity::{Unit, rate, time};
 
 use crate::echo::EchoPath;
@@ -127,8 +126,8 @@ fn compare_size(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use caudal_analysis::framing::Framing;
     use caudal_core::echo::ReplySummary;
-    use caudal_core::framing::Framing;
     use caudal_core::plan::Transport;
     use caudal_core::units::BitRate;
     use caudal_stats::{DistributionSummary, IntervalMethod};

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
+pub use caudal_analysis::window::{bandwidth_delay_product, flows_needed, window_rate};
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, rate, size, time};
 use caudal_core::units::{BitRate, ByteCount};
-pub use caudal_core::window::{bandwidth_delay_product, flows_needed, window_rate};
 
 use crate::efficiency::tcp_wire_bound;
 use crate::rate_bounds::{LimitingFactor, RateBound, RateBounds};

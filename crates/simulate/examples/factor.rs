@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::units::BitRate;
 use caudal_simulate::scenario::{Pattern, Scenario, SimFlow, Traffic, UdpSource};
 use caudal_simulate::simulate;

@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::units::parse_duration;
 use caudal_simulate::scenario::{Pattern, Scenario, SimFlow, Traffic, UdpSource};
 use caudal_simulate::simulate;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::units::{BitRate, ByteCount};
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,7 @@ mod support;
 
 use std::time::Duration;
 
-use caudal_core::framing::{Framing, IpVersion};
+use caudal_analysis::framing::{Framing, IpVersion};
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_link::random::Rng;
 use caudal_simulate::error::SimulateError;

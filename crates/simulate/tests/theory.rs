@@ -5,7 +5,7 @@ mod support;
 
 use std::time::Duration;
 
-use caudal_core::framing::{Framing, IpVersion};
+use caudal_analysis::framing::{Framing, IpVersion};
 use caudal_core::units::ByteCount;
 use caudal_simulate::result::{DelayStatistics, FlowDetails};
 use caudal_simulate::scenario::{EchoClient, EchoTransport, SimFlow, Traffic};

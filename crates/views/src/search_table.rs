@@ -129,7 +129,7 @@ mod tests {
     use super::super::column;
     use super::super::text::WIDTH;
     use super::*;
-    use caudal_core::search::{Search, TrialObservation};
+    use caudal_analysis::search::{Search, TrialObservation};
     use caudal_core::units::BitRate;
 
     fn search(limit: f64, max: u64, observe: impl Fn(f64) -> TrialObservation) -> SearchResult {

@@ -2,7 +2,7 @@
 
 use super::values;
 use crate::exit::Failure;
-use caudal_core::framing::{Framing, IpVersion};
+use caudal_analysis::framing::{Framing, IpVersion};
 use caudal_predict::question::Sweep;
 use clap::Args;
 use std::fmt;

@@ -4,6 +4,7 @@ use super::unknown_name::{list_tagged, unknown_id};
 use crate::args::{OutputArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
+use caudal_analysis::run::events_of;
 use caudal_core::event::View;
 use caudal_store::{Store, StoredDocument, StoredItem};
 use caudal_sys::signal::Interrupt;
@@ -75,7 +76,7 @@ pub(super) fn replay(
     };
     let mut views = Views::open(&args.output_args(), false)?;
     let began = Instant::now();
-    for timed in run.events() {
+    for timed in events_of(run) {
         if args.speed > 0.0 {
             let due = Duration::try_from_secs_f64(timed.at_s / args.speed).unwrap_or_default();
             while let Some(left) = due.checked_sub(began.elapsed()) {

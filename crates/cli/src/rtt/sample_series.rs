@@ -1,6 +1,6 @@
 //! Every sample of a round-trip test as series for the store.
 
-use caudal_core::echo::EchoRecord;
+use caudal_analysis::echo::EchoRecord;
 use caudal_store::SampleSeries;
 use std::collections::BTreeMap;
 

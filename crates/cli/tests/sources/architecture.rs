@@ -7,22 +7,29 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// For each crate under `crates/`, the crates of ours it may use. A new crate gets its line here.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 28] = [
     ("caudal-stats", &[]),
     ("caudal-core", &["caudal-stats"]),
+    ("caudal-analysis", &["caudal-core"]),
     ("caudal-topology", &["caudal-core"]),
     ("caudal-predict", &["caudal-simulate"]),
     ("caudal-probe", &["caudal-core", "caudal-sys"]),
     ("caudal-link", &["caudal-topology"]),
-    ("caudal-simulate", &["caudal-link"]),
+    ("caudal-simulate", &["caudal-analysis", "caudal-link"]),
     ("caudal-wire", &["caudal-core"]),
     ("caudal-rbt", &["caudal-core"]),
     ("caudal-capture", &["caudal-core"]),
     ("caudal-sys", &[]),
     ("caudal-lab", &["caudal-link", "caudal-sys"]),
-    ("caudal-flow", &["caudal-wire", "caudal-sys"]),
+    (
+        "caudal-flow",
+        &["caudal-analysis", "caudal-wire", "caudal-sys"],
+    ),
     ("caudal-transfer", &["caudal-flow", "caudal-rbt"]),
-    ("caudal-host", &["caudal-capture", "caudal-sys"]),
+    (
+        "caudal-host",
+        &["caudal-analysis", "caudal-capture", "caudal-sys"],
+    ),
     ("caudal-engine", &["caudal-host", "caudal-transfer"]),
     ("caudal-foreign", &["caudal-engine"]),
     (

@@ -79,7 +79,8 @@ pub struct LimitedBy {
 }
 
 impl LimitedBy {
-    pub(super) fn new(limit: Bottleneck, evidence: impl Into<String>) -> Self {
+    /// A bottleneck by this evidence.
+    pub fn new(limit: Bottleneck, evidence: impl Into<String>) -> Self {
         Self {
             limit,
             cause: None,
@@ -87,7 +88,8 @@ impl LimitedBy {
         }
     }
 
-    pub(super) fn because(cause: Cause, limit: Bottleneck, evidence: impl Into<String>) -> Self {
+    /// A bottleneck with the way in which it limited the flow, by this evidence.
+    pub fn because(cause: Cause, limit: Bottleneck, evidence: impl Into<String>) -> Self {
         Self {
             cause: Some(cause),
             ..Self::new(limit, evidence)

@@ -3,7 +3,6 @@
 use super::attempt::ConnectFailures;
 use super::interval::ConnectInterval;
 use super::limit::ConnectLimitReport;
-use super::tally::TallyEnd;
 use super::times::ConnectTimes;
 use crate::run::CpuReport;
 use crate::text::ExternalText;
@@ -80,26 +79,4 @@ pub struct ConnectReport {
     /// The reason why the test ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<ExternalText>,
-}
-
-impl ConnectReport {
-    /// The result of these attempts, which took `elapsed_s`.
-    #[must_use]
-    pub fn new(server: ConnectServer, elapsed_s: f64, end: TallyEnd) -> Self {
-        Self {
-            server,
-            elapsed_s,
-            attempts: end.attempts,
-            completed: end.completed,
-            failures: end.failures,
-            per_s: end.per_s,
-            connect: end.connect,
-            handshake: end.handshake,
-            first_byte: end.first_byte,
-            syn_retransmitted: end.syn_retransmitted,
-            late: end.late,
-            intervals: end.intervals,
-            ..Self::default()
-        }
-    }
 }

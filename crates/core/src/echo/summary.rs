@@ -5,15 +5,6 @@ use caudal_stats::{DistributionSummary, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The settings by which round trips are summarised.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct EchoSummaryOptions {
-    /// The confidence of the intervals, between 0 and 1.
-    pub confidence: f64,
-    /// `true` when each series' first message counts with the others.
-    pub include_first: bool,
-}
-
 /// The summary of the messages of one size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeSummary {

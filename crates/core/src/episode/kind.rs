@@ -52,7 +52,8 @@ impl EpisodeKind {
     }
 
     /// What limited a direction in such an episode, and how.
-    pub(super) const fn limit(self, direction: Direction) -> (Bottleneck, Cause) {
+    #[must_use]
+    pub const fn limit(self, direction: Direction) -> (Bottleneck, Cause) {
         let own = match direction {
             Direction::Up => Bottleneck::Sender,
             Direction::Down => Bottleneck::Receiver,

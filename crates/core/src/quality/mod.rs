@@ -4,7 +4,6 @@
 
 mod added;
 mod advice;
-mod clock_track;
 mod grade;
 mod interval;
 mod one_way;
@@ -16,14 +15,11 @@ mod sender_queue;
 
 pub use added::{AddedDelay, DelayIncrease};
 pub use advice::{Advice, AdviceCode};
-pub use clock_track::ClockTrack;
 pub use grade::{Grade, GradeReport};
 pub use interval::QualityInterval;
 pub use one_way::OneWayReport;
-pub use phase::{PhaseDirection, PhaseMeasurements, PhaseReport, SmoothedRtt};
+pub use phase::{PhaseDirection, PhaseReport};
 pub use probe::{ConnectProbe, ProbeKind, ProbeSummary};
 pub use report::QualityReport;
-pub use responsiveness::{
-    MOVING_AVERAGE_DISTANCE, ProbeTimes, Responsiveness, ResponsivenessConfidence, trimmed_mean,
-};
+pub use responsiveness::{Responsiveness, ResponsivenessConfidence};
 pub use sender_queue::SenderQueue;

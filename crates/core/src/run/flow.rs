@@ -1,10 +1,8 @@
 //! One flow of a run: the final reports of both its ends, and its intervals.
 
-use crate::interval::{Interval, ServerAccount};
-use crate::plan::{Direction, PlannedFlow};
-use crate::sample::{
-    Counters, DelaySummary, FlowEnd, FlowRecord, Granted, Role, Spacing, TcpSnapshot,
-};
+use crate::interval::Interval;
+use crate::plan::PlannedFlow;
+use crate::sample::{DelaySummary, Granted, Role, Spacing};
 use crate::sequence::LossRuns;
 use crate::text::ExternalText;
 use schemars::JsonSchema;
@@ -229,33 +227,6 @@ pub struct TcpReport {
     pub reordering_seen: Option<u64>,
 }
 
-impl From<&TcpSnapshot> for TcpReport {
-    fn from(state: &TcpSnapshot) -> Self {
-        Self {
-            rtt_us: Some(state.rtt_us),
-            rttvar_us: Some(state.rttvar_us),
-            min_rtt_us: state.min_rtt_us,
-            cwnd_bytes: Some(state.cwnd_bytes),
-            receiver_window_bytes: state.receiver_window_bytes,
-            retransmits: Some(state.retransmits),
-            retransmitted_bytes: state.retransmitted_bytes,
-            bytes_sent: state.bytes_sent,
-            bytes_acked: state.bytes_acked,
-            delivery_rate_bps: state.delivery_rate_bps,
-            app_limited: Some(state.app_limited),
-            busy_us: state.busy_us,
-            receiver_window_limited_us: state.receiver_window_limited_us,
-            send_buffer_limited_us: state.send_buffer_limited_us,
-            pacing_rate_bps: state.pacing_rate_bps,
-            mss: Some(state.mss),
-            path_mtu: Some(state.path_mtu),
-            timeouts: state.timeouts,
-            duplicate_sacks: state.duplicate_sacks,
-            reordering_seen: state.reordering_seen,
-        }
-    }
-}
-
 impl FlowReport {
     /// A flow of which nothing is known yet.
     #[must_use]
@@ -273,121 +244,9 @@ impl FlowReport {
         }
     }
 
-    /// The report of a flow whose server gives this account of its own end.
-    #[must_use]
-    pub fn from_record(
-        record: &FlowRecord,
-        intervals: Vec<Interval>,
-        server: ServerAccount,
-    ) -> Self {
-        let (sender_account, receiver_account) = match record.flow.direction {
-            Direction::Up => (ServerAccount::Full, server),
-            Direction::Down => (server, ServerAccount::Full),
-        };
-        let sender = record.sender.as_ref();
-        let receiver = record.receiver.as_ref();
-        Self {
-            sender: sender.map(|end| SenderReport::from_end(end, sender_account)),
-            receiver: receiver.map(|end| match receiver_account {
-                ServerAccount::Full => ReceiverReport::own(end, server),
-                ServerAccount::Totals { reordered } => ReceiverReport::totals(end, reordered),
-            }),
-            intervals: Some(intervals),
-            ..Self::new(record.flow)
-        }
-    }
-
     /// The flow's intervals; none for a connection of a round-trip test.
     #[must_use]
     pub fn intervals(&self) -> &[Interval] {
         self.intervals.as_deref().unwrap_or_default()
-    }
-}
-
-impl SenderReport {
-    fn from_end(end: &FlowEnd, account: ServerAccount) -> Self {
-        let Counters::Sender(counters) = &end.counters else {
-            return Self::default();
-        };
-        if !account.is_full() {
-            return Self {
-                bytes: Some(counters.bytes),
-                datagrams: (counters.datagrams > 0).then_some(counters.datagrams),
-                ..Self::default()
-            };
-        }
-        let is_udp = counters.tcp.is_none();
-        Self {
-            bytes: Some(counters.bytes),
-            calls: Some(counters.calls),
-            cpu_s: Some(counters.cpu_ns as f64 / 1e9),
-            cpu_wait_s: Some(counters.cpu_wait_ns as f64 / 1e9),
-            tcp: counters.tcp.as_ref().map(TcpReport::from),
-            datagrams: is_udp.then_some(counters.datagrams),
-            refused: is_udp.then_some(counters.send_errors),
-            credit_wait_s: is_udp.then_some(counters.credit_wait_ns as f64 / 1e9),
-            granted: Some(end.granted.clone()),
-            spacing: end.spacing,
-            failure: end.failure.clone(),
-            ..Self::default()
-        }
-    }
-}
-
-impl ReceiverReport {
-    /// The report of a receiver of caudal's. One that received from another program's server keeps counts of
-    /// datagrams as well as ever, but of reordering and loss may know no more than the number.
-    fn own(end: &FlowEnd, server: ServerAccount) -> Self {
-        let Counters::Receiver(counters) = &end.counters else {
-            return Self::default();
-        };
-        let mut report = Self {
-            bytes: Some(counters.bytes),
-            calls: Some(counters.calls),
-            cpu_s: Some(counters.cpu_ns as f64 / 1e9),
-            cpu_wait_s: Some(counters.cpu_wait_ns as f64 / 1e9),
-            first_byte_s: Some(counters.first_ns as f64 / 1e9),
-            last_byte_s: Some(counters.last_ns as f64 / 1e9),
-            granted: Some(end.granted.clone()),
-            delay: end.delay,
-            failure: end.failure.clone(),
-            ..Self::default()
-        };
-        if let Some(sequence) = &end.sequence {
-            report.datagrams = Some(sequence.received);
-            report.lost = Some(sequence.lost);
-            report.duplicate = Some(sequence.duplicate);
-            report.reordered = Some(sequence.reordered);
-            if server.is_full() || sequence.reordered == 0 || sequence.reorder_extent_max > 0 {
-                report.reorder_extent_max = Some(sequence.reorder_extent_max);
-                report.three_reordered = Some(sequence.n_reordering);
-            }
-            report.late = Some(sequence.late);
-            report.corrupt = Some(counters.corrupt);
-            report.socket_drops = Some(counters.socket_drops);
-            if server.is_full() || sequence.lost == 0 || sequence.loss_runs.count > 0 {
-                report.loss_runs = Some(sequence.loss_runs.clone());
-            }
-        }
-        report
-    }
-
-    /// The report of another program's receiver, which gives totals.
-    fn totals(end: &FlowEnd, reordered: bool) -> Self {
-        let Counters::Receiver(counters) = &end.counters else {
-            return Self::default();
-        };
-        let sequence = end.sequence.as_ref();
-        Self {
-            bytes: Some(counters.bytes),
-            last_byte_s: Some(counters.last_ns as f64 / 1e9),
-            datagrams: sequence.map(|sequence| sequence.received),
-            lost: sequence.map(|sequence| sequence.lost),
-            reordered: sequence
-                .filter(|_| reordered)
-                .map(|sequence| sequence.reordered),
-            delay: sequence.and(end.delay),
-            ..Self::default()
-        }
     }
 }

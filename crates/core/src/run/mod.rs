@@ -6,9 +6,7 @@ mod flow;
 mod import;
 mod machine;
 mod outcome;
-mod recorder;
 mod repeat;
-mod replay;
 mod result;
 #[expect(
     clippy::module_inception,
@@ -24,9 +22,7 @@ pub use flow::{FlowReport, ReceiverReport, SenderReport, TcpReport};
 pub use import::{Import, ImportSide};
 pub use machine::{CpuShares, Machine, MachineInterface, MachineLoad};
 pub use outcome::{RunOutcome, UnknownOutcome};
-pub use recorder::RunRecorder;
 pub use repeat::{DirectionRepeats, Repeat, RepeatDirection};
-pub use replay::TimedEvent;
 pub use result::RunResult;
 pub use run::{Run, RunHeader, SCHEMA};
 pub use search::SearchResult;

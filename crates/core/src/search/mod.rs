@@ -1,18 +1,7 @@
-//! The search for the highest rate that a path carries with at most a given loss.
-//!
-//! After RFC 2544 section 26.1: try a rate, go up where it holds and down where it fails, halving the
-//! bracket. RFC 2544 leaves open when a trial is conclusive. Here a trial decides when Wilson's interval of its
-//! loss lies on one side of the limit; otherwise it is repeated, and counts add up. And a trial without loss
-//! decides nothing while a queue on the path is still filling: the arrival rate must keep up with the send rate.
+//! The trials of a search for the highest rate that a path carries with at most a given loss.
 
-#[expect(
-    clippy::module_inception,
-    reason = "the search is the main idea of this folder"
-)]
-mod search;
+mod outcome;
 mod trial;
-mod undelivered;
 
-pub use search::{MAX_TRIALS, Search, SearchOutcome};
-pub use trial::{SearchTrial, TrialObservation, TrialOutcome};
-pub use undelivered::undelivered_fraction;
+pub use outcome::SearchOutcome;
+pub use trial::{SearchTrial, TrialOutcome};

@@ -1,11 +1,5 @@
-//! Exact accounting of numbered datagrams at the receiver: in order, reordered, duplicate, late or lost.
+//! The counts of numbered datagrams at the receiver: in order, reordered, duplicate, late or lost.
 
 mod counts;
-mod jumps;
-mod missing_runs;
-mod tracker;
-mod window;
 
-pub use counts::{Arrival, LossRuns, RunningCounts, SequenceCounts};
-pub use tracker::SequenceTracker;
-pub use window::WINDOW;
+pub use counts::{LossRuns, SequenceCounts};

@@ -1,20 +1,6 @@
-//! The summary of a bulk transfer: totals and estimates for each direction, its bottleneck, and warnings.
+//! The summary of a bulk transfer, as documents carry it.
 
-mod ceiling;
-mod context;
-mod datagrams;
 mod direction;
-mod goodput;
-mod limits;
-mod rate_sample;
-mod recovery;
-mod repeats;
-mod summarise;
-mod warnings;
-mod window;
 
-pub use context::Context;
 pub(crate) use direction::estimate_or_number;
 pub use direction::{Ceiling, DirectionSummary, TcpSummary};
-pub use repeats::over_repeats;
-pub use summarise::{BulkSummary, summarise};

@@ -16,4 +16,4 @@ pub use file_report::{FileReport, FileResult, TransferRun};
 pub use goal::TransferGoal;
 pub use ratio::TransferRatio;
 pub use record::TransferRecord;
-pub use summary::{TransferEnds, TransferSummary, TransferTimes};
+pub use summary::{TransferSummary, TransferTimes};

@@ -1,28 +1,13 @@
-//! The window that a path needs: the bandwidth-delay product, what both kernels allow, and what to do next.
-//!
-//! A connection sends at most a window in each round trip, so a window smaller than the bandwidth-delay product leaves the path idle.
-//! [`WindowNeed`] is the arithmetic, [`WindowSettings`] what a kernel allows, [`judge_settings`] compares the two setting by setting,
-//! [`WindowReport`] is what a run says of a direction, and [`next_step()`] names the remedy of what limited it.
+//! The window that a path needs and what both kernels allow, as documents carry it.
 
 mod baseline;
-mod judge;
-mod need;
-mod next_step;
 mod rate;
 mod remedy;
 mod report;
 mod setting;
-mod settings;
 
 pub use baseline::{BaselineRtt, BaselineSource};
-pub use judge::judge_settings;
-pub use need::{
-    MAX_SCALED_WINDOW, MAX_UNSCALED_WINDOW, WindowNeed, bandwidth_delay_product, flows_needed,
-    window_rate,
-};
-pub use next_step::{StepEvidence, next_step, next_step_of_settings};
-pub use rate::{PathRate, PathRateSource};
+pub use rate::PathRateSource;
 pub use remedy::{NextStep, Remedy};
-pub use report::{WindowPath, WindowReport, WindowSufficiency};
-pub use setting::{SettingEffect, SettingJudgement, set_line};
-pub use settings::{BufferRange, WINDOW_SYSCTLS, WindowSettings};
+pub use report::{WindowReport, WindowSufficiency};
+pub use setting::{SettingEffect, SettingJudgement};

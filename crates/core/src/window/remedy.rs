@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(serde_json::from_value::<NextStep>(json).unwrap(), step);
         let kernel = Remedy::SetKernel {
             end: Role::Receiver,
-            command: super::super::setting::set_line("net.ipv4.tcp_rmem", "4096 131072 1563840"),
+            command: "sysctl -w net.ipv4.tcp_rmem=\"4096 131072 1563840\"".to_owned(),
         };
         assert_eq!(
             kernel.to_string(),

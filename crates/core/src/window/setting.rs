@@ -43,9 +43,3 @@ pub struct SettingJudgement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
-
-/// The command line that sets a setting of the kernel until the next boot.
-#[must_use]
-pub fn set_line(name: &str, value: impl std::fmt::Display) -> String {
-    format!("sysctl -w {name}=\"{value}\"")
-}

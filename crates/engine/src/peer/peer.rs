@@ -3,8 +3,8 @@
 use crate::options::LocalOptions;
 use crate::path_mtu::path_mtu;
 use crate::workload::Outcome;
+use caudal_analysis::framing::IpVersion;
 use caudal_core::event::Event;
-use caudal_core::framing::IpVersion;
 use caudal_core::host::Host;
 use caudal_core::interval::ServerAccount;
 use caudal_core::opening::OpeningReport;

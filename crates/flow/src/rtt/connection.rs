@@ -4,7 +4,7 @@ use super::barrier::SizeBarrier;
 use super::prober::Prober;
 use crate::socket::{DataSocket, granted_tcp, granted_udp};
 use crate::{FlowSignals, RunError, Waker};
-use caudal_core::echo::EchoSeries;
+use caudal_analysis::echo::EchoSeries;
 use caudal_core::event::Event;
 use caudal_core::sample::Granted;
 use caudal_core::text::ExternalText;

@@ -1,6 +1,6 @@
 //! The kernel's account of a long round trip: when its reply arrived, and when its message was sent last.
 
-use caudal_core::echo::KernelAccount;
+use caudal_analysis::echo::KernelAccount;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, tick_ns};
 use caudal_sys::tcp::{in_queue, tcp_info};
 use caudal_sys::udp::last_arrival_ns;

@@ -4,7 +4,7 @@ use super::kernel_account::KernelAccounts;
 use super::reply_feed::ReplyFeed;
 use crate::FlowSignals;
 use crate::socket::{DataSocket, is_too_large};
-use caudal_core::echo::Reply;
+use caudal_analysis::echo::Reply;
 use caudal_core::event::Event;
 use caudal_core::plan::EchoPlan;
 use caudal_wire::datagram::fill_payload;

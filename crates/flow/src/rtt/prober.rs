@@ -6,7 +6,7 @@ use super::scheduled::{ScheduleSettings, on_schedule};
 use super::stop_and_wait;
 use crate::FlowSignals;
 use crate::socket::DataSocket;
-use caudal_core::echo::EchoSeries;
+use caudal_analysis::echo::EchoSeries;
 use caudal_core::event::{Event, SizeProgress};
 use caudal_core::plan::{EchoPlan, EchoSchedule};
 use std::io::{self, ErrorKind};

@@ -8,7 +8,7 @@ use super::probe::{Probe, altered, announce, is_unanswered, longest_ns, not_sent
 use super::reply_feed::ReplyFeed;
 use crate::FlowSignals;
 use crate::socket::{DataSocket, is_retryable, is_too_large};
-use caudal_core::echo::{
+use caudal_analysis::echo::{
     Departure, DepartureProcess, EchoSeries, OneWayTransit, Reply, SlowRoundTrip,
     SlowestRoundTrips, departure_times,
 };

@@ -5,7 +5,7 @@
 use super::kernel_account::{KernelAccounts, Messages, RoundTripTimes};
 use super::probe::{Probe, altered, announce, is_unanswered, longest_ns, not_sent, send_udp};
 use crate::socket::is_too_large;
-use caudal_core::echo::{EchoSeries, Reply, SlowRoundTrip, StampedRoundTrip};
+use caudal_analysis::echo::{EchoSeries, Reply, SlowRoundTrip, StampedRoundTrip};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::timestamps;
 use caudal_wire::datagram::OpeningDatagram;

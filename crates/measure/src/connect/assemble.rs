@@ -2,7 +2,8 @@
 
 use super::warnings::warnings;
 use crate::bulk_recorder::seconds_to_the_microsecond;
-use caudal_core::connect::{ConnectReport, ConnectTally, find_limit};
+use caudal_analysis::connect::{ConnectTally, find_limit};
+use caudal_core::connect::ConnectReport;
 use caudal_core::plan::{Plan, PlanRecord};
 use caudal_core::run::{CpuReport, Environment, Run, RunHeader, RunResult};
 use caudal_core::warning::Warning;
@@ -59,7 +60,7 @@ fn report(outcome: ConnectOutcome, confidence: f64) -> ConnectReport {
             .as_ref()
             .map(ToString::to_string)
             .map(Into::into),
-        ..ConnectReport::new(outcome.server, elapsed_s, end)
+        ..end.report(outcome.server, elapsed_s)
     };
     // Where nothing was completed there is no rate to be limited.
     report.limit = (report.completed > 0).then(|| find_limit(&report, &outcome.conditions));

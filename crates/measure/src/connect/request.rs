@@ -5,7 +5,7 @@ use crate::control::MeasureControl;
 use crate::error::MeasureError;
 use crate::measured::{MeasuredRun, RunEnding};
 use crate::test_peer::TestPeer;
-use caudal_core::connect::ConnectEnds;
+use caudal_analysis::connect::ConnectEnds;
 use caudal_core::event::Event;
 use caudal_core::host::Host;
 use caudal_core::plan::{ConnectPlan, Plan, PlanRecord};

@@ -5,6 +5,7 @@ use super::warnings::{RunDoubts, warnings};
 use crate::bulk_recorder::seconds_to_the_microsecond;
 use crate::error::MeasureError;
 use crate::path_mtu::black_hole;
+use caudal_analysis::transfer::file_report;
 use caudal_core::host::Usage;
 use caudal_core::plan::{FilePlanRecord, PlanRecord, TransferContent, Transport};
 use caudal_core::run::{CpuReport, Run, RunHeader, RunResult};
@@ -44,7 +45,7 @@ pub(super) fn assemble(
         cut_short: cut_short(done).map(Into::into),
         elapsed_s: elapsed_s(&done.runs),
         cpu: Some(cpu(&done.runs)),
-        ..FileReport::new(facts.seed, facts.goal, cells, runs)
+        ..file_report(facts.seed, facts.goal, cells, runs)
     };
     document(facts, &done.runs, report, done.lost.as_ref(), header)
 }
@@ -64,7 +65,7 @@ pub(super) fn assemble_one(facts: &CommandFacts<'_>, run: &CampaignRun, header: 
             .as_ref()
             .map(|why| why.to_string().into()),
         cpu: Some(cpu(runs)),
-        ..FileReport::new(facts.seed, facts.goal, vec![cell], vec![own])
+        ..file_report(facts.seed, facts.goal, vec![cell], vec![own])
     };
     document(facts, runs, report, None, header)
 }

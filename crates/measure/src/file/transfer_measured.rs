@@ -1,11 +1,13 @@
 //! One transfer with its arithmetic done.
 
-use caudal_core::bottleneck::{LimitedBy, find_of_transfer};
+use caudal_analysis::bottleneck::find_of_transfer;
+use caudal_analysis::transfer::TransferEnds;
+use caudal_core::bottleneck::LimitedBy;
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::{Rate, TransferPlan};
 use caudal_core::text::ExternalText;
-use caudal_core::transfer::{TransferEnd, TransferEnds, TransferRecord, TransferSummary};
+use caudal_core::transfer::{TransferEnd, TransferRecord, TransferSummary};
 use caudal_engine::TransferOutcome;
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use std::time::Duration;
@@ -41,7 +43,7 @@ impl TransferMeasured {
         let direction = outcome.plan.direction;
         let record = outcome.into_record();
         let ends = TransferEnds::new(direction, &record.client, record.server.as_ref());
-        let summary = TransferSummary::new(ends, resumed_bytes, record.failure.as_ref());
+        let summary = ends.summary(resumed_bytes, record.failure.as_ref());
         Self {
             limited_by: limited_by(rate, ends, &summary),
             summary,

@@ -315,6 +315,7 @@ fn drift(report: &FileReport) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use caudal_analysis::transfer::file_report;
     use caudal_core::plan::{Directions, FilePlanRecord, PlanRecord, TransferVia};
     use caudal_core::transfer::{TransferCell, TransferGoal, TransferRun, TransferSummary};
 
@@ -392,14 +393,14 @@ mod tests {
     #[test]
     fn steady_runs_of_one_protocol_leave_no_doubt() {
         let runs = (1..=20).map(|block| run(0, block, 10.0 + f64::from(block * 7 % 5) * 0.1));
-        let report = FileReport::new(1, GOAL, vec![cell(tcp())], runs.collect());
+        let report = file_report(1, GOAL, vec![cell(tcp())], runs.collect());
         assert_eq!(codes(&report, &[record(tcp(), "bbr")], true), [""; 0]);
     }
 
     #[test]
     fn pairs_that_are_not_fair_are_named() {
         let cells = vec![cell(tcp()), cell(TransferVia::Quic)];
-        let report = FileReport::new(1, GOAL, cells, vec![run(0, 1, 10.0), run(1, 1, 10.0)]);
+        let report = file_report(1, GOAL, cells, vec![run(0, 1, 10.0), run(1, 1, 10.0)]);
         let records = [record(tcp(), "reno"), record(TransferVia::Quic, "newreno")];
         assert_eq!(codes(&report, &records, false), ["unfair_comparison"]);
         let records = [record(tcp(), "cubic"), record(TransferVia::Quic, "bbr")];
@@ -412,10 +413,10 @@ mod tests {
             let ms = if block <= 10 { 10.0 } else { 14.0 };
             run(0, block, ms + f64::from(block * 7 % 5) * 0.1)
         });
-        let report = FileReport::new(1, GOAL, vec![cell(tcp())], runs.collect());
+        let report = file_report(1, GOAL, vec![cell(tcp())], runs.collect());
         assert_eq!(codes(&report, &[], false), ["correlated_runs", "drift"]);
         let runs = (1..=6).map(|block| run(0, block, if block % 2 == 0 { 5.0 } else { 30.0 }));
-        let report = FileReport::new(1, GOAL, vec![cell(tcp())], runs.collect());
+        let report = file_report(1, GOAL, vec![cell(tcp())], runs.collect());
         assert_eq!(codes(&report, &[], true), ["few_repeats", "wide_spread"]);
         assert_eq!(codes(&report, &[], false), ["wide_spread"]);
     }
@@ -425,7 +426,7 @@ mod tests {
         let mut failed = run(0, 1, 10.0);
         failed.result.verified = false;
         failed.result.failure = Some("the digest differs".into());
-        let report = FileReport::new(1, GOAL, vec![cell(tcp())], vec![failed]);
+        let report = file_report(1, GOAL, vec![cell(tcp())], vec![failed]);
         let records = [record(TransferVia::Quic, "fixed")];
         let found = codes(&report, &records, false);
         assert_eq!(found, ["transfer_failed", "no_congestion_control"]);

@@ -4,9 +4,10 @@ use super::measured::QualityMeasured;
 use super::phase_run::{PhaseRun, whole_plan};
 use super::warnings::warnings;
 use crate::bulk_recorder::seconds_to_the_microsecond;
+use caudal_analysis::quality::{ClockTrack, quality_report};
 use caudal_core::host::Usage;
 use caudal_core::plan::PhaseLoad;
-use caudal_core::quality::{AdviceCode, ClockTrack, QualityReport};
+use caudal_core::quality::{AdviceCode, QualityReport};
 use caudal_core::run::{CpuReport, FlowReport, Run, RunHeader, RunResult};
 
 /// The document of a test.
@@ -46,7 +47,7 @@ fn report(measured: &QualityMeasured<'_>) -> QualityReport {
         .collect();
     let intervals = phases.iter().flat_map(|phase| phase.intervals.clone());
     let cut_short = phases.last().and_then(|phase| phase.cut_short.as_ref());
-    let report = QualityReport::new(reports, intervals.collect(), measured.confidence);
+    let report = quality_report(reports, intervals.collect(), measured.confidence);
     let is_idle_interrupted = phases
         .iter()
         .any(|phase| phase.plan.load == PhaseLoad::Idle && !phase.episodes.is_empty());

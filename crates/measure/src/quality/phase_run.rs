@@ -4,13 +4,16 @@ use super::live_intervals::LiveIntervals;
 use crate::bulk_recorder::{RecordedBulk, SummaryOptions};
 use crate::control::Observer;
 use crate::test_peer::TestPeer;
-use caudal_core::echo::{ClockOffset, EchoSeries};
+use caudal_analysis::echo::EchoSeries;
+use caudal_analysis::quality::{PhaseMeasurements, SmoothedRtt};
+use caudal_analysis::run::flow_report;
+use caudal_core::echo::ClockOffset;
 use caudal_core::episode::Episode;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::host::Usage;
 use caudal_core::interval::{Interval, ServerAccount};
 use caudal_core::plan::{Plan, PlanRecord, QualityPlan, QualityPlanRecord};
-use caudal_core::quality::{PhaseMeasurements, QualityInterval, SmoothedRtt};
+use caudal_core::quality::QualityInterval;
 use caudal_core::run::FlowReport;
 use caudal_core::text::ExternalText;
 use caudal_core::warning::Warning;
@@ -208,7 +211,7 @@ fn flow_reports(load: &RecordedBulk) -> Vec<FlowReport> {
     flows
         .map(|flow| FlowReport {
             intervals: None,
-            ..FlowReport::from_record(flow, Vec::new(), ServerAccount::Full)
+            ..flow_report(flow, Vec::new(), ServerAccount::Full)
         })
         .collect()
 }

@@ -4,8 +4,8 @@ use super::conditions::RttConditions;
 use super::warnings::warnings;
 use super::window::{idle_windows, next_step};
 use crate::bulk_recorder::seconds_to_the_microsecond;
-use caudal_core::framing::Framing;
-use caudal_core::link::{link_mtu, link_rate, timestamps};
+use caudal_analysis::framing::Framing;
+use caudal_analysis::link::{link_mtu, link_rate, timestamps};
 use caudal_core::plan::{Direction, EchoSchedule, PlanRecord, PlannedFlow, RttPlanRecord};
 use caudal_core::prediction::PredictionCheck;
 use caudal_core::run::{

@@ -7,7 +7,7 @@ use crate::error::MeasureError;
 use crate::measured::{MeasuredRun, RunEnding};
 use crate::path_mtu::{SMALL_DATAGRAM, lost_in_black_hole};
 use crate::test_peer::TestPeer;
-use caudal_core::echo::{EchoRecord, EchoSummaryOptions};
+use caudal_analysis::echo::{EchoRecord, EchoSummaryOptions};
 use caudal_core::event::Event;
 use caudal_core::plan::{EchoPlan, Plan, PlanRecord, Transport};
 use caudal_core::units::BitRate;

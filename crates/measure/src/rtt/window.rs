@@ -1,13 +1,11 @@
 //! The window that a path needs, from its round-trip time, and what the kernels at both ends allow.
 
 use super::conditions::RttConditions;
-use caudal_core::framing::Framing;
-use caudal_core::link::{link_mtu, link_rate, timestamps};
+use caudal_analysis::framing::Framing;
+use caudal_analysis::link::{link_mtu, link_rate, timestamps};
+use caudal_analysis::window::{PathRate, WindowPath, next_step_of_settings};
 use caudal_core::plan::Direction;
-use caudal_core::window::{
-    BaselineRtt, BaselineSource, NextStep, PathRate, WindowPath, WindowReport,
-    next_step_of_settings,
-};
+use caudal_core::window::{BaselineRtt, BaselineSource, NextStep, WindowReport};
 
 /// The window of each direction, up first; none on a loopback, which has no path, and where TCP is ended in the middle.
 pub(super) fn idle_windows(measured: &RttConditions<'_>) -> [Option<WindowReport>; 2] {
@@ -39,7 +37,7 @@ fn idle_window(measured: &RttConditions<'_>, direction: Direction) -> Option<Win
         Direction::Up => (client, server),
         Direction::Down => (server, client),
     };
-    Some(WindowReport::of_idle_path(&WindowPath {
+    let path = WindowPath {
         baseline,
         rate: known
             .ok()
@@ -47,7 +45,8 @@ fn idle_window(measured: &RttConditions<'_>, direction: Direction) -> Option<Win
         mss: Some(framing.tcp_payload_per_frame()),
         sender,
         receiver,
-    }))
+    };
+    Some(path.idle_report())
 }
 
 /// The next step of a direction.

@@ -1,6 +1,6 @@
 //! Flows that share the output of a link: overload by UDP and the rest for TCP.
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, digits, rate};
 use caudal_core::units::BitRate;

@@ -26,7 +26,7 @@ pub fn predict_sharing(parameters: &SharingParameters) -> Vec<Prediction> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::framing::Framing;
+    use caudal_analysis::framing::Framing;
     use caudal_core::quantity::Unit;
     use caudal_core::units::BitRate;
 

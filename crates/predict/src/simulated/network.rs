@@ -1,6 +1,6 @@
 //! Short simulations of small networks, and their values as predictions.
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::prediction::{Method, Prediction, Tolerance};
 use caudal_core::quantity::Unit;
 use caudal_core::units::BitRate;

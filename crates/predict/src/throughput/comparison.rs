@@ -1,9 +1,10 @@
 //! The predictions that apply to a direction of a run, compared with what was observed.
 
+use caudal_analysis::summary::Context;
 use caudal_core::bottleneck::{Bottleneck, Cause};
 use caudal_core::prediction::{Prediction, PredictionCheck};
 use caudal_core::quantity::Unit;
-use caudal_core::summary::{Context, DirectionSummary};
+use caudal_core::summary::DirectionSummary;
 
 use super::observation::DirectionObservation;
 use super::{bounds, datagram_loss, explanation};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy, REACHED};
+use caudal_analysis::bottleneck::REACHED;
+use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy};
 use caudal_core::plan::Transport;
 use caudal_core::prediction::Tolerance;
 use caudal_core::quantity::{Unit, digits, rate};

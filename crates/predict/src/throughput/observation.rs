@@ -3,12 +3,13 @@
 use caudal_core::text::ExternalText;
 use std::time::Duration;
 
+use caudal_analysis::summary::Context;
+use caudal_analysis::timeline::MeasuredFlow;
 use caudal_core::bottleneck::{Cause, LimitedBy};
 use caudal_core::interval::Interval;
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::sample::FlowRecord;
-use caudal_core::summary::{Context, DirectionSummary};
-use caudal_core::timeline::MeasuredFlow;
+use caudal_core::summary::DirectionSummary;
 use caudal_core::units::{BitRate, ByteCount};
 
 /// Minimum share of intervals with losses at which the losses count as spread at random.

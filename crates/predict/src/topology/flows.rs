@@ -96,7 +96,7 @@ mod tests {
     use crate::loss::LossResponse;
     use crate::topology::NotCovered;
     use crate::topology::network::{FlowKind, highest_rate};
-    use caudal_core::framing::Framing;
+    use caudal_analysis::framing::Framing;
     use caudal_core::units::{BitRate, ByteCount};
     use caudal_topology::{Hop, NodeRole, Preset, TopologyFile};
 

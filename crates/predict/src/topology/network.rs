@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::plan::Transport;
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_topology::{Balancing, Hop, Impairments, Measure, NodeRole, RateSetup, Topology};

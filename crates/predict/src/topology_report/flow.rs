@@ -3,7 +3,7 @@
 use super::error::FlowTextError;
 use crate::loss::LossResponse;
 use crate::topology::{FlowKind, FlowParameters};
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::plan::{MAX_DATAGRAM, MAX_MESSAGE, Transport};
 use caudal_core::quantity::rate;
 use caudal_core::units::{BitRate, ByteCount};

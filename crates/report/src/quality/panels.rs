@@ -150,6 +150,7 @@ fn steps_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use caudal_analysis::quality::quality_report;
     use caudal_core::plan::PhaseLoad;
 
     fn report() -> QualityReport {
@@ -167,7 +168,7 @@ mod tests {
             lost: 1,
         };
         // A pause between two phases.
-        QualityReport::new(
+        quality_report(
             Vec::new(),
             vec![interval(0), interval(1), interval(4)],
             0.95,

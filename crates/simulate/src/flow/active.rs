@@ -1,6 +1,6 @@
 //! A flow of any kind in progress.
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_link::random::Rng;
 use caudal_link::time::SimTime;
 

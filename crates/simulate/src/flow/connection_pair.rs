@@ -1,6 +1,6 @@
 //! Both ends of a TCP connection.
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_link::time::SimTime;
 
 use super::outgoing::OutgoingPacket;

@@ -1,6 +1,6 @@
 //! Echo over TCP.
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_link::time::SimTime;
 
 use super::connection_pair::ConnectionPair;

@@ -1,6 +1,6 @@
 //! TCP transfers.
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::units::ByteCount;
 use caudal_link::time::SimTime;
 

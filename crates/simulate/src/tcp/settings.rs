@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::units::ByteCount;
 use caudal_topology::{HostSetup, NodeRole, Topology};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 
 use crate::packet::DatagramFragment;
 
@@ -92,7 +92,7 @@ impl Reassembly {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::framing::IpVersion;
+    use caudal_analysis::framing::IpVersion;
     use proptest::prelude::*;
 
     proptest! {

@@ -1,7 +1,8 @@
 //! UDP sinks.
 
-use caudal_core::delay::JitterRfc3550;
-use caudal_core::sequence::{Arrival, SequenceCounts, SequenceTracker};
+use caudal_analysis::delay::JitterRfc3550;
+use caudal_analysis::sequence::{Arrival, SequenceTracker};
+use caudal_core::sequence::SequenceCounts;
 use caudal_link::time::SimTime;
 
 use super::fragmentation::Reassembly;

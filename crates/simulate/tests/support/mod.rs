@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_simulate::result::{FlowDetails, FlowResult, SimulationResult, TcpCounts};
 use caudal_simulate::scenario::{Pattern, Scenario, SimFlow, Traffic, UdpSource};

@@ -1,8 +1,8 @@
 //! The metrics of the transfer of a file, from its run.
 
+use caudal_analysis::transfer::TransferEnds;
 use caudal_core::plan::Directions;
 use caudal_core::run::Run;
-use caudal_core::transfer::TransferEnds;
 
 use super::metric_set::{FlowMetrics, ratio};
 

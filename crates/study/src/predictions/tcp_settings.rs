@@ -1,6 +1,6 @@
 //! The settings of flows, as formulas and the simulation need them.
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::plan::{FileProtocol, Transport};
 use caudal_core::units::ByteCount;
 use caudal_experiment::{FlowKindFile, FlowSpec};

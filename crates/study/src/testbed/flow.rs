@@ -1,6 +1,6 @@
 //! Flows on their testbeds: paths, framing and rates.
 
-use caudal_core::framing::Framing;
+use caudal_analysis::framing::Framing;
 use caudal_core::units::BitRate;
 use caudal_experiment::{FlowKindFile, FlowSpec, RateSpec};
 use caudal_topology::{Balancing, Hop, Impairments, RateSetup};

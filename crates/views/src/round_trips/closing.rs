@@ -3,8 +3,8 @@
 use super::outliers::outlier_lines;
 use crate::text::{fold, percent, time_us};
 use crate::width::LineWidth;
+use caudal_analysis::link::link_rate;
 use caudal_core::echo::{KernelSplit, OneWaySummary, ReplySummary, SizeSummary};
-use caudal_core::link::link_rate;
 use caudal_core::plan::{Direction, EchoSchedule};
 use caudal_core::prediction::{PredictionCheck, RelativeDifference};
 use caudal_core::quantity::{EstimateInUnit, Unit};
@@ -124,7 +124,7 @@ impl Closing<'_> {
             (up, _) => up,
         }
         .err()
-        .map(caudal_core::link::UnknownLinkRate::as_str)
+        .map(caudal_analysis::link::UnknownLinkRate::as_str)
     }
 
     /// The sizes shown one by one.

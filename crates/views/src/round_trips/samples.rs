@@ -1,7 +1,7 @@
 //! Every sample of a round-trip test as comma-separated values.
 
 use crate::column::{self, Column, optional};
-use caudal_core::echo::{EchoRecord, Reply};
+use caudal_analysis::echo::{EchoRecord, Reply};
 
 /// A row of the samples: a message and what is known of its reply. Times after the clocks' offset is taken out.
 #[derive(Debug)]

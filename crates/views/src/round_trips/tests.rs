@@ -8,9 +8,10 @@ use super::statistics_table::{legend, table};
 use crate::column;
 use crate::text::WIDTH;
 use crate::width::LineWidth;
-use caudal_core::echo::{
-    Departure, EchoRecord, EchoSeries, EchoSummaryOptions, OneWayTransit, Reply, SizeSummary,
+use caudal_analysis::echo::{
+    Departure, EchoRecord, EchoSeries, EchoSummaryOptions, OneWayTransit, Reply,
 };
+use caudal_core::echo::SizeSummary;
 use caudal_core::run::Run;
 
 fn record(clients: u32, sizes: &[u32], rtts_ns: &[u64]) -> EchoRecord {

@@ -48,6 +48,7 @@ fn line(report: &FileReport, ratio: &TransferRatio, width: LineWidth) -> Option<
 mod tests {
     use super::super::sample::{GOAL, campaign, rbt, run, tcp};
     use super::*;
+    use caudal_analysis::transfer::file_report;
 
     #[test]
     fn a_ratio_says_which_is_faster() {
@@ -78,7 +79,7 @@ times as ratios, paired by block, with 95 % intervals on a log scale:
             ]
         });
         let cells = vec![tcp(1_000_000), rbt(1_000_000)];
-        let report = FileReport::new(1, GOAL, cells, runs.collect());
+        let report = file_report(1, GOAL, cells, runs.collect());
         let text = lines(&report, LineWidth::UNLIMITED).join("\n");
         assert!(text.ends_with(": no difference shown"), "{text}");
         assert!(text.contains("95 % CI"), "{text}");

@@ -1,5 +1,6 @@
 //! Made-up campaigns for the tests of what is shown.
 
+use caudal_analysis::transfer::file_report;
 use caudal_core::plan::{
     ArqMode, BULK_WRITE_BYTES, RbtTransfer, SendTier, TcpTransferSettings, TransferVia,
 };
@@ -105,5 +106,5 @@ pub(super) fn campaign(blocks: u32) -> FileReport {
         tcp(10_000_000),
         rbt(10_000_000),
     ];
-    FileReport::new(42, GOAL, cells, runs.collect())
+    file_report(42, GOAL, cells, runs.collect())
 }

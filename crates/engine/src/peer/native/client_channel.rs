@@ -3,10 +3,11 @@
 use super::answer::read_answer;
 use super::control::{ControlChannel, STEP_TIMEOUT};
 use super::greeting::{GreetedServer, exchange_hosts};
+use caudal_analysis::tcp_proxy::ControlConnection;
 use caudal_core::echo::ClockOffset;
 use caudal_core::host::Host;
 use caudal_core::plan::{Plan, check_accepted};
-use caudal_core::tcp_proxy::{ControlConnection, TcpProxy};
+use caudal_core::tcp_proxy::TcpProxy;
 use caudal_core::text::ExternalText;
 use caudal_flow::socket::connect_announcing;
 use caudal_flow::{LocalBinding, RunError, UserInterrupt};

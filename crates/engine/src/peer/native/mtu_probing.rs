@@ -2,7 +2,7 @@
 
 use super::client_channel::ClientChannel;
 use crate::mtu_search::{FoundMtu, PathMtuSearch};
-use caudal_core::framing::IpVersion;
+use caudal_analysis::framing::IpVersion;
 use caudal_core::path::MtuEvidence;
 use caudal_core::plan::{MAX_DATAGRAM, Transport};
 use caudal_flow::socket::{SocketSettings, connect_udp};

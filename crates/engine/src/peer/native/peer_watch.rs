@@ -1,7 +1,8 @@
 //! The watch over a running test at its client: what the control connection tells of the peer and of the path.
 
 use super::control::ControlChannel;
-use caudal_core::episode::{Episode, SilenceWatch, WatchReading};
+use caudal_analysis::episode::{SilenceWatch, WatchReading};
+use caudal_core::episode::Episode;
 use caudal_sys::clock::{CpuClock, monotonic_ns, suspended_ns};
 use caudal_sys::tcp::tcp_info;
 use std::time::Duration;

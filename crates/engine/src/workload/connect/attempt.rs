@@ -1,11 +1,11 @@
 //! One attempt: a connection, with TLS where asked for, a request and its answer where the server is of caudal.
 
-use caudal_core::connect::{ConnectAttempt, ConnectFailure};
+use caudal_analysis::connect::ConnectAttempt;
+use caudal_core::connect::ConnectFailure;
 use caudal_core::plan::Transport;
 use caudal_core::text::ExternalText;
-use caudal_flow::FlowSignals;
-use caudal_flow::LocalBinding;
 use caudal_flow::socket::{SocketSettings, is_retryable, unconnected_tcp};
+use caudal_flow::{FlowSignals, LocalBinding};
 use caudal_sys::clock::monotonic_ns;
 use caudal_transfer::TlsClient;
 use caudal_wire::preamble::{ANSWER_BYTES, PreambleAnswer, Purpose, TestToken};

@@ -1,11 +1,11 @@
 //! The threads that open connections.
 
 use super::attempt::{AttemptSettings, Attempts};
-use caudal_core::connect::{ConnectAttempt, ConnectFailure};
+use caudal_analysis::connect::ConnectAttempt;
+use caudal_core::connect::ConnectFailure;
 use caudal_core::plan::ConnectPlan;
 use caudal_core::text::ExternalText;
-use caudal_flow::FlowSignals;
-use caudal_flow::RunError;
+use caudal_flow::{FlowSignals, RunError};
 use caudal_sys::affinity;
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -2,7 +2,7 @@
 
 use super::attempt::AttemptSettings;
 use super::openers::Openers;
-use caudal_core::connect::{ConnectConditions, ConnectEnds, ConnectTally};
+use caudal_analysis::connect::{ConnectConditions, ConnectEnds, ConnectTally};
 use caudal_core::event::Event;
 use caudal_core::plan::ConnectPlan;
 use caudal_core::text::ExternalText;

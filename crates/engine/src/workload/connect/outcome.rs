@@ -1,6 +1,7 @@
 //! The measurements of a test of the connection rate.
 
-use caudal_core::connect::{ConnectConditions, ConnectServer, ConnectTally};
+use caudal_analysis::connect::{ConnectConditions, ConnectTally};
+use caudal_core::connect::ConnectServer;
 use caudal_core::episode::Episode;
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;

@@ -1,6 +1,6 @@
 //! The measurements of a round-trip test.
 
-use caudal_core::echo::EchoRecord;
+use caudal_analysis::echo::EchoRecord;
 use caudal_core::episode::Episode;
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;

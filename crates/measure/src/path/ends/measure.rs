@@ -7,19 +7,18 @@ use super::throughput::{ThroughputSettings, measure_throughput};
 use crate::control::{MeasureControl, SilentObserver};
 use crate::error::MeasureError;
 use crate::quality::{PhaseRequest, QualityRequest};
-use caudal_core::echo::EchoSummaryOptions;
+use caudal_analysis::echo::EchoSummaryOptions;
+use caudal_analysis::framing::Framing;
+use caudal_analysis::link::timestamps;
+use caudal_analysis::window::{PathRate, WindowPath, next_step_of_settings};
 use caudal_core::event::CutShort;
-use caudal_core::framing::Framing;
-use caudal_core::link::timestamps;
 use caudal_core::path::{PathBetweenEnds, PathDirection, PathDuplex, PathPhase, PathReport};
 use caudal_core::plan::{Direction, EchoPlan, EchoSchedule, Plan, Transport};
 use caudal_core::quality::QualityReport;
 use caudal_core::run::Run;
 use caudal_core::units::BitRate;
 use caudal_core::warning::Warning;
-use caudal_core::window::{
-    PathRate, PathRateSource, WindowPath, WindowReport, next_step_of_settings,
-};
+use caudal_core::window::{PathRateSource, WindowReport};
 use caudal_engine::{EchoLocalOptions, LinkReader, LocalOptions, RunError};
 use caudal_probe::duplex::{DuplexReadings, EachWay};
 use caudal_probe::end_to_end::{
@@ -232,7 +231,7 @@ impl Measuring<'_> {
             Direction::Up => (&info.client, &info.server),
             Direction::Down => (&info.server, &info.client),
         };
-        Some(WindowReport::of_idle_path(&WindowPath {
+        let path = WindowPath {
             baseline,
             rate: Some(PathRate {
                 rate: match capacity.sustained() {
@@ -245,7 +244,8 @@ impl Measuring<'_> {
             mss: Some(framing.tcp_payload_per_frame()),
             sender,
             receiver,
-        }))
+        };
+        Some(path.idle_report())
     }
 
     fn available(&mut self, direction: Direction) -> Result<(), RunError> {

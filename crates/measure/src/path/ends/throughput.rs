@@ -3,8 +3,9 @@
 use super::ends_run::EndsRun;
 use super::request::WindowTestRequest;
 use crate::bulk_recorder::{SummaryOptions, bulk_run};
-use caudal_core::framing::Framing;
-use caudal_core::link::timestamps;
+use caudal_analysis::framing::Framing;
+use caudal_analysis::link::timestamps;
+use caudal_analysis::window::{bandwidth_delay_product, window_rate};
 use caudal_core::path::{
     DirectionThroughput, PathPhase, PathThroughput, ThroughputRun, WINDOW_SHARES, buffer_delay,
     tcp_efficiency, transfer_time_ratio,
@@ -12,7 +13,6 @@ use caudal_core::path::{
 use caudal_core::plan::{BulkPlan, Direction, Directions, Omit, Plan, Rate, TcpPlan, TestEnd};
 use caudal_core::run::Run;
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_core::window::{bandwidth_delay_product, window_rate};
 use caudal_engine::{LocalOptions, RunError};
 use std::time::Duration;
 

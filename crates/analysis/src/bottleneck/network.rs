@@ -1,0 +1,105 @@
+//! The network as the bottleneck of a TCP connection: a queue, what was retransmitted, slow start, or its congestion window.
+
+use super::evidence::{Evidence, percent};
+use super::full_window::limited_by_full_window;
+use super::retransmissions::Retransmissions;
+use super::round_trip::{min_rtt_s, round_trips};
+use super::time_shares::TimeShares;
+use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy};
+use caudal_core::readings::SenderReadings;
+use caudal_core::sample::TcpSnapshot;
+
+/// Minimum share of readings for a state to be the usual one.
+const USUALLY: f64 = 0.5;
+/// Minimum queueing delay of bufferbloat, s, where it also doubles the round-trip time.
+const MIN_BLOAT_S: f64 = 0.03;
+
+/// The network as what limits a connection that nothing else did.
+pub(super) fn limited_by_network(
+    evidence: &Evidence<'_>,
+    shares: &TimeShares,
+    first: &TcpSnapshot,
+    last: &TcpSnapshot,
+) -> LimitedBy {
+    let Some(busy) = shares.busy else {
+        return LimitedBy::unknown("this kernel does not report what a connection waits for");
+    };
+    let retransmits = last.retransmits.saturating_sub(first.retransmits);
+    let outstanding = format!("data was outstanding {} of the time", percent(busy));
+    let by_congestion_window = |rtt_s: f64| {
+        LimitedBy::new(
+            Bottleneck::Network,
+            format!(
+                "the congestion window limited it: {outstanding} and nothing else limited it; \
+                 {retransmits} segments retransmitted, {}",
+                round_trips(rtt_s, last)
+            ),
+        )
+    };
+    let readings = evidence.measured.sender_readings;
+    let Some(readings) = readings.filter(|all| all.count > 0) else {
+        return by_congestion_window(f64::from(last.rtt_us) / 1e6);
+    };
+    // A loopback loses nothing: what is retransmitted there was late.
+    let retransmissions = Retransmissions {
+        evidence,
+        readings: &readings,
+        first,
+        last,
+    };
+    let retransmissions = Some(retransmissions).filter(|_| !evidence.is_loopback);
+    let rtt_s = readings.mean(readings.rtt_sum_us) / 1e6;
+    // Delays that differ from segment to segment look like a queue.
+    let frequent = retransmissions
+        .as_ref()
+        .and_then(Retransmissions::limited_by_frequent_reordering);
+    frequent
+        .or_else(|| {
+            let is_queued = readings.share(readings.queued) >= USUALLY;
+            is_queued.then(|| link_limit(evidence, last, &outstanding))
+        })
+        .or_else(|| retransmissions.and_then(|all| all.limited_by()))
+        .or_else(|| limited_by_full_window(evidence, &readings))
+        .or_else(|| limited_by_slow_start(&readings, last))
+        .unwrap_or_else(|| by_congestion_window(rtt_s))
+}
+
+/// Slow start that was under way for most of the time.
+fn limited_by_slow_start(readings: &SenderReadings, last: &TcpSnapshot) -> Option<LimitedBy> {
+    let share = readings.share(readings.slow_start);
+    let rtt_s = readings.mean(readings.rtt_sum_us) / 1e6;
+    (share >= USUALLY).then(|| {
+        LimitedBy::because(
+            Cause::SlowStart,
+            Bottleneck::Network,
+            format!(
+                "slow start was still under way in {} of the readings; nothing was lost and nothing queued, {}",
+                percent(share),
+                round_trips(rtt_s, last)
+            ),
+        )
+    })
+}
+
+/// A full link, by the queue before it, and whether that queue is too long.
+pub(super) fn link_limit(evidence: &Evidence<'_>, last: &TcpSnapshot, also: &str) -> LimitedBy {
+    let min_s = min_rtt_s(last);
+    let rtt_s = match evidence.measured.sender_readings {
+        Some(readings) if readings.count > 0 => readings.mean(readings.rtt_sum_us) / 1e6,
+        _ => f64::from(last.rtt_us) / 1e6,
+    };
+    let queueing_s = (rtt_s - min_s).max(0.0);
+    let (cause, bloat) = if queueing_s >= min_s.max(MIN_BLOAT_S) {
+        (Cause::Bufferbloat, "which is more than the path needs; ")
+    } else {
+        (Cause::LinkRate, "")
+    };
+    LimitedBy::because(
+        cause,
+        Bottleneck::Network,
+        format!(
+            "the path is full: {}, the difference is queueing, {bloat}{also}",
+            round_trips(rtt_s, last)
+        ),
+    )
+}

@@ -1,0 +1,182 @@
+//! What a TCP connection retransmitted, and what that says of the network.
+
+use super::evidence::{Evidence, MIN_SHARE};
+use super::round_trip::round_trips;
+use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy};
+use caudal_core::readings::SenderReadings;
+use caudal_core::sample::TcpSnapshot;
+
+/// Share of DSACKed retransmissions that makes them spurious.
+const MIN_SPURIOUS: f64 = 0.5;
+/// Minimum fraction of the payload retransmitted that can limit a connection.
+const MIN_LOSS: f64 = 0.001;
+/// Minimum number of retransmitted segments for their pattern to be examined.
+const MIN_RETRANSMITS: u64 = 4;
+/// Minimum share of a window lost in one recovery for losses to be bursty, not independent.
+const MIN_BURST_SHARE: f64 = 0.25;
+/// Time between readings, s: losses at a policer may be seen that late, beside two round trips.
+const READING_S: f64 = 0.02;
+/// Reordering rate above which the RTT shows no queue: reordering events per segment sent.
+const MIN_REORDERED: f64 = 0.1;
+/// Minimum time of a retransmission timeout, s. Source: `TCP_RTO_MIN`, include/net/tcp.h.
+const MIN_TIMEOUT_S: f64 = 0.2;
+/// Minimum share of what a link can carry for a rate between losses to be that of the link.
+const MIN_LINK_PART: f64 = 0.9;
+/// Maximum goodput, relative to that of Reno at the same loss, for that loss to be the limit.
+const MAX_OF_RENO: f64 = 4.0;
+
+/// What one connection retransmitted, with what its sender was found in meanwhile.
+pub(super) struct Retransmissions<'a> {
+    pub(super) evidence: &'a Evidence<'a>,
+    pub(super) readings: &'a SenderReadings,
+    pub(super) first: &'a TcpSnapshot,
+    pub(super) last: &'a TcpSnapshot,
+}
+
+impl Retransmissions<'_> {
+    /// What limits the connection of reordering, loss and timeouts; without a queue, whose tail drops are the link's.
+    pub(super) fn limited_by(&self) -> Option<LimitedBy> {
+        self.limited_by_reordering()
+            .or_else(|| self.limited_by_loss())
+            .or_else(|| self.limited_by_timeouts())
+    }
+
+    /// Reordering so frequent that the round-trip time tells nothing about a queue.
+    pub(super) fn limited_by_frequent_reordering(&self) -> Option<LimitedBy> {
+        let sent = self.since(|tcp| tcp.bytes_sent)?;
+        let segments = sent / u64::from(self.last.mss.max(1));
+        let events = self.since(|tcp| tcp.reordering_seen)?;
+        (events as f64 >= MIN_REORDERED * segments.max(1) as f64)
+            .then(|| self.limited_by_reordering())
+            .flatten()
+    }
+
+    /// Reordering that TCP took for loss: most of what it retransmitted arrived twice, and the kernel has seen segments overtake others.
+    ///
+    /// The receiver reports a segment that arrives again (DSACK, RFC 2883), so a retransmission that was not needed shows.
+    fn limited_by_reordering(&self) -> Option<LimitedBy> {
+        let retransmits = self.retransmits();
+        let twice = self.since(|tcp| tcp.duplicate_sacks)?;
+        let events = self.since(|tcp| tcp.reordering_seen)?;
+        let is_spurious = twice as f64 >= MIN_SPURIOUS * retransmits as f64;
+        let is_enough = retransmits >= MIN_RETRANSMITS && self.loss()? >= MIN_LOSS;
+        (is_spurious && events > 0 && is_enough).then(|| {
+            LimitedBy::because(
+                Cause::Reordering,
+                Bottleneck::Network,
+                format!(
+                    "{retransmits} segments retransmitted, of which {twice} had arrived after all; {events} times segments \
+                     overtook others, {}",
+                    self.round_trips()
+                ),
+            )
+        })
+    }
+
+    /// Losses, where they are what limits the connection: those of a policer come in bursts, those at random a few at a time.
+    fn limited_by_loss(&self) -> Option<LimitedBy> {
+        let loss = self.loss()?;
+        let retransmits = self.retransmits();
+        if loss < MIN_LOSS || retransmits < MIN_RETRANSMITS {
+            return None;
+        }
+        let lost = format!(
+            "{retransmits} segments retransmitted ({:.2} %) without a queue, {}",
+            loss * 100.0,
+            self.round_trips()
+        );
+        if self.readings.max_burst_share >= MIN_BURST_SHARE {
+            return self.limited_by_bursts(&lost);
+        }
+        let mss = f64::from(self.last.mss.max(1));
+        let reno_bps = mss * 8.0 / self.rtt_s().max(1e-6) * (1.5 / loss).sqrt();
+        (self.evidence.measured.goodput_bps() <= MAX_OF_RENO * reno_bps).then(|| {
+            LimitedBy::because(
+                Cause::RandomLoss,
+                Bottleneck::Network,
+                format!(
+                    "{lost}, a few at a time; Reno reaches {:.2} Mbit/s at such a loss",
+                    reno_bps / 1e6
+                ),
+            )
+        })
+    }
+
+    /// Losses of a considerable part of a window at once: of a policer, or of the link itself, where they keep to its rate.
+    fn limited_by_bursts(&self, lost: &str) -> Option<LimitedBy> {
+        let (rate_bps, deviation_s) = self.readings.at_losses.line()?;
+        let bursts = format!("{lost}, up to {} at once", self.readings.max_burst_segments);
+        if deviation_s > 2.0 * self.rtt_s() + READING_S {
+            return Some(LimitedBy::new(
+                Bottleneck::Network,
+                format!(
+                    "{bursts}; cannot tell a policer, a queue too short to be seen and random loss apart, because what was \
+                     delivered between losses keeps to no rate"
+                ),
+            ));
+        }
+        if let Some(max) = self.evidence.ceiling_bps
+            && rate_bps >= MIN_LINK_PART * max
+        {
+            return Some(LimitedBy::because(
+                Cause::LinkRate,
+                Bottleneck::Network,
+                format!(
+                    "{bursts}, at {:.2} Mbit/s, which is what the link can carry: its queue was full for short times only",
+                    rate_bps / 1e6
+                ),
+            ));
+        }
+        Some(LimitedBy::because(
+            Cause::Policer,
+            Bottleneck::Network,
+            format!(
+                "{bursts}, and what was delivered between losses keeps to {:.2} Mbit/s (a policer, or a queue too short to \
+                 be seen)",
+                rate_bps / 1e6
+            ),
+        ))
+    }
+
+    /// Retransmission timeouts, in which nothing is sent, where they take a considerable part of the time: an outage, or losses of whole
+    /// windows.
+    fn limited_by_timeouts(&self) -> Option<LimitedBy> {
+        let timeouts = self.since(|tcp| tcp.timeouts)?;
+        let waited_s = timeouts as f64 * MIN_TIMEOUT_S;
+        let elapsed_s = self.evidence.measured.elapsed_ns as f64 / 1e9;
+        (waited_s >= MIN_SHARE * elapsed_s).then(|| {
+            LimitedBy::new(
+                Bottleneck::Network,
+                format!(
+                    "{timeouts} retransmission timeouts, of at least {:.0} ms each without an acknowledgement: the path lost \
+                     all that was sent",
+                    MIN_TIMEOUT_S * 1e3
+                ),
+            )
+        })
+    }
+
+    /// The increase of a counter; `None` where the kernel does not report it.
+    fn since(&self, counter: fn(&TcpSnapshot) -> Option<u64>) -> Option<u64> {
+        Some(counter(self.last)?.saturating_sub(counter(self.first)?))
+    }
+
+    /// The fraction of the payload that was retransmitted.
+    fn loss(&self) -> Option<f64> {
+        let again = self.since(|tcp| tcp.retransmitted_bytes)?;
+        Some(again as f64 / self.since(|tcp| tcp.bytes_sent)?.max(1) as f64)
+    }
+
+    fn retransmits(&self) -> u64 {
+        self.last.retransmits.saturating_sub(self.first.retransmits)
+    }
+
+    /// The mean round-trip time, s.
+    fn rtt_s(&self) -> f64 {
+        self.readings.mean(self.readings.rtt_sum_us) / 1e6
+    }
+
+    fn round_trips(&self) -> String {
+        round_trips(self.rtt_s(), self.last)
+    }
+}

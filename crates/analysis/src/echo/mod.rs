@@ -1,0 +1,12 @@
+//! Round-trip tests: the schedule of their messages, the record of what was measured, and how it is summarised.
+
+mod options;
+mod outlier;
+mod record;
+mod schedule;
+mod summarise;
+
+pub use options::EchoSummaryOptions;
+pub use outlier::{KernelAccount, OUTLIER_FACTOR, SlowRoundTrip, SlowestRoundTrips};
+pub use record::{Departure, EchoRecord, EchoSeries, OneWayTransit, Reply, StampedRoundTrip};
+pub use schedule::{DepartureProcess, departure_times};

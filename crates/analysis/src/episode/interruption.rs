@@ -1,0 +1,88 @@
+//! An outage, or a program that stood still, as what limited a direction.
+
+use caudal_core::bottleneck::LimitedBy;
+use caudal_core::episode::Episode;
+use caudal_core::plan::Direction;
+
+/// Minimum share of a measured part for an interruption to be what limited it.
+const MIN_SHARE: f64 = 0.05;
+
+/// What limited a direction that was measured from `from_s` to `until_s`, where episodes took a share of that time worth naming.
+#[must_use]
+pub fn interruption(
+    episodes: &[Episode],
+    direction: Direction,
+    from_s: f64,
+    until_s: f64,
+) -> Option<LimitedBy> {
+    let concerns = |episode: &&Episode| episode.direction.is_none_or(|one| one == direction);
+    let overlap = |episode: &Episode| episode.overlap_s(from_s, until_s);
+    let concerned: Vec<&Episode> = episodes.iter().filter(concerns).collect();
+    let longest = concerned
+        .iter()
+        .max_by(|a, b| overlap(a).total_cmp(&overlap(b)))?;
+    let lasted_s: f64 = concerned.iter().map(|episode| overlap(episode)).sum();
+    let share = lasted_s / (until_s - from_s).max(f64::EPSILON);
+    if share < MIN_SHARE {
+        return None;
+    }
+    let (limit, cause) = longest.kind.limit(direction);
+    let others = match concerned.iter().filter(|one| overlap(one) > 0.0).count() {
+        0 | 1 => String::new(),
+        several => format!(", the longest of {several} such times"),
+    };
+    Some(LimitedBy {
+        limit,
+        cause: Some(cause),
+        evidence: format!(
+            "{}{others}: {:.0} % of the time",
+            longest.text(),
+            share.min(1.0) * 100.0
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_core::bottleneck::{Bottleneck, Cause};
+    use caudal_core::episode::EpisodeKind;
+
+    fn episode(kind: EpisodeKind, from_s: f64, to_s: Option<f64>) -> Episode {
+        Episode {
+            kind,
+            from_s,
+            to_s,
+            direction: None,
+            evidence: "evidence".to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_interruption_limits_the_directions_that_it_concerns() {
+        let found = |episodes: &[Episode], direction| {
+            let by = interruption(episodes, direction, 0.0, 10.0)?;
+            Some((by.limit, by.cause))
+        };
+        let silent = [episode(EpisodeKind::PathSilent, 4.0, Some(6.0))];
+        let outage = Some((Bottleneck::Network, Some(Cause::Outage)));
+        assert_eq!(found(&silent, Direction::Up), outage);
+        let stopped = [episode(EpisodeKind::PeerStopped, 4.0, Some(6.0))];
+        let stood_still = |limit| Some((limit, Some(Cause::Stopped)));
+        assert_eq!(
+            found(&stopped, Direction::Up),
+            stood_still(Bottleneck::Receiver)
+        );
+        assert_eq!(
+            found(&stopped, Direction::Down),
+            stood_still(Bottleneck::Sender)
+        );
+        let down = [Episode {
+            direction: Some(Direction::Down),
+            ..silent[0].clone()
+        }];
+        assert_eq!(found(&down, Direction::Up), None);
+        let short = [episode(EpisodeKind::PathSilent, 4.0, Some(4.4))];
+        assert_eq!(found(&short, Direction::Up), None);
+    }
+}

@@ -1,0 +1,15 @@
+//! Latency under load: what the probes and the load of a phase add up to, and the advice that follows.
+
+mod added;
+mod advice;
+mod clock_track;
+mod one_way;
+mod phase;
+mod probe;
+mod report;
+mod responsiveness;
+
+pub use clock_track::ClockTrack;
+pub use phase::{PhaseMeasurements, SmoothedRtt};
+pub use report::quality_report;
+pub use responsiveness::{MOVING_AVERAGE_DISTANCE, ProbeTimes, trimmed_mean};

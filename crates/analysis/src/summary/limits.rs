@@ -1,0 +1,105 @@
+//! The bottleneck of a direction, from those of its flows.
+
+use super::context::{Context, DirectionFlows};
+use crate::bottleneck::{Evidence, at_share_of_link, find, find_by_loss};
+use caudal_core::bottleneck::{Bottleneck, LimitedBy};
+use caudal_core::loss::Loss;
+use caudal_core::plan::Transport;
+use caudal_core::summary::Ceiling;
+
+/// The bottleneck of one direction. Flows may differ: what limited the most payload is named.
+pub(super) fn limited_by(
+    context: &Context<'_>,
+    flows: &DirectionFlows<'_>,
+    loss: Option<&Loss>,
+    ceiling: &Ceiling,
+) -> LimitedBy {
+    if let Some((loss, location)) = loss.and_then(|loss| Some((loss, loss.location.as_ref()?))) {
+        let (goodput, sent) = flows
+            .measured
+            .iter()
+            .fold((0.0, 0.0), |(goodput, sent), flow| {
+                (goodput + flow.goodput_bps(), sent + flow.sent_bps())
+            });
+        let lost = loss.lost.unwrap_or_default();
+        if let Some(by) = find_by_loss(location, lost, goodput, sent) {
+            return at_share_of_link(by, ceiling.share);
+        }
+    }
+    if let Some(by) = cut_off_by_proxy(context) {
+        return by;
+    }
+    let found: Vec<(u64, LimitedBy)> = flows
+        .measured
+        .iter()
+        .map(|measured| {
+            let by = find(&Evidence {
+                measured,
+                asked_bps: context
+                    .bulk
+                    .rate
+                    .limit()
+                    .map(caudal_core::units::BitRate::bps),
+                window_set: context.bulk.window.is_some(),
+                machine_busy: machine_busy(context),
+                is_loopback: context.loopback,
+                ceiling_share: ceiling.share,
+                ceiling_bps: ceiling.goodput_bps,
+                is_udp: context.transport() == Transport::Udp,
+            });
+            (measured.bytes, by)
+        })
+        .collect();
+    let weight = |limit: Bottleneck| -> u64 {
+        found
+            .iter()
+            .filter(|(_, by)| by.limit == limit)
+            .map(|(bytes, _)| bytes)
+            .sum()
+    };
+    let main = found
+        .iter()
+        .map(|(_, by)| by.limit)
+        .max_by_key(|limit| weight(*limit));
+    let agreeing: Vec<&LimitedBy> = found
+        .iter()
+        .map(|(_, by)| by)
+        .filter(|by| Some(by.limit) == main)
+        .collect();
+    match agreeing.first() {
+        Some(by) if found.len() > 1 => LimitedBy {
+            evidence: format!(
+                "{} of {} flows; for one: {}",
+                agreeing.len(),
+                found.len(),
+                by.evidence
+            ),
+            ..(*by).clone()
+        },
+        Some(by) => (*by).clone(),
+        None => LimitedBy::unknown("nothing was measured"),
+    }
+}
+
+/// The bottleneck where what either kernel knows is of a connection to something on the way.
+fn cut_off_by_proxy(context: &Context<'_>) -> Option<LimitedBy> {
+    let proxy = context
+        .tcp_proxy
+        .filter(|_| context.transport() == Transport::Tcp)?;
+    Some(LimitedBy::unknown(&format!(
+        "{}; each kernel knows the part of the path on its side of that",
+        proxy.reason()
+    )))
+}
+
+/// `true` when both ends are one machine and all its processors were busy.
+fn machine_busy(context: &Context<'_>) -> bool {
+    let same = context.client.shares_machine_with(context.server);
+    let wall = context.client_usage.wall_ns as f64 * f64::from(context.client.cpus.max(1));
+    // Where both ends are one program, each counts the whole of it.
+    let used = context
+        .client_usage
+        .cpu_ns
+        .max(context.server_usage.map_or(0, |usage| usage.cpu_ns));
+    same && used as f64 >= 0.9 * wall
+}
