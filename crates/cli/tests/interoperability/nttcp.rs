@@ -1,5 +1,6 @@
 //! nttcp by transcript, both roles: no program of that name is packaged any more.
 
+use crate::support::port::free_port;
 use crate::support::{Ended, Running, SOON, Serve, caudal, run};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
@@ -222,11 +223,7 @@ fn both_roles_and_both_protocols_agree_with_our_own_server() {
 }
 
 fn the_program_itself_waits_for_clients_with_i() {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = free_port();
     let server = Running::start(&mut caudal(["nttcp", "-i", "-v", "-p", &port.to_string()]));
     server.line_with("waiting on port");
     let ended = client(port, "-n10 127.0.0.1").done();

@@ -1,8 +1,9 @@
 //! Real programs of another protocol on the port: recognised, and told from ours.
 
+use crate::support::port::free_port;
 use crate::support::{Running, Serve, caudal, run, trial, uninstalled};
 use libtest_mimic::Trial;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,12 +28,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn a_client_reports_the_program_it_found(program: &str, words: &str) {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
-        .to_string();
+    let port = free_port().to_string();
     let _server = Running::start(Command::new(program).args(["-s", "-p", &port]));
     let until = Instant::now() + Duration::from_secs(10);
     while TcpStream::connect(format!("127.0.0.1:{port}")).is_err() {

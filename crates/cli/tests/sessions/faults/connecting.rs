@@ -2,6 +2,7 @@
 
 use super::{PEER, client_of};
 use crate::support::peer::{Fake, RawClient};
+use crate::support::port::free_port;
 use crate::support::{Running, Serve, run, run_caudal, warnings};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -26,11 +27,7 @@ fn an_unknown_host_is_named() {
 }
 
 fn a_closed_port_is_refused_at_once_with_advice() {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = free_port();
     for kind in ["tcp", "udp"] {
         let ended = run(&mut client_of(port, kind), Duration::from_secs(5));
         ended.failed(PEER, &[&port.to_string(), "refused", "caudal serve"]);
