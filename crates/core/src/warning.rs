@@ -135,6 +135,8 @@ pub enum WarningCode {
     TcpProxy,
     /// Nothing passed between the ends for a time.
     Outage,
+    /// The rate of a direction was at several levels.
+    SeveralLevels,
     /// The peer's program stood still for a time.
     PeerStopped,
     /// This program, or its host, stood still for a time.
@@ -145,7 +147,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 50] = [
+    pub const ALL: [Self; 51] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -194,6 +196,7 @@ impl WarningCode {
         Self::PartialFlows,
         Self::TcpProxy,
         Self::Outage,
+        Self::SeveralLevels,
         Self::PeerStopped,
         Self::ProgramStopped,
     ];
@@ -250,6 +253,7 @@ impl WarningCode {
             Self::PartialFlows => "partial_flows",
             Self::TcpProxy => "tcp_proxy",
             Self::Outage => "outage",
+            Self::SeveralLevels => "several_levels",
             Self::PeerStopped => "peer_stopped",
             Self::ProgramStopped => "program_stopped",
             Self::Unknown(name) => name,
@@ -365,6 +369,9 @@ impl WarningCode {
             Self::Outage => {
                 "nothing passed between the ends for a time: the path was interrupted, or the peer's host was down"
             }
+            Self::SeveralLevels => {
+                "the rate was at several levels, each steady: the result is that of the longest"
+            }
             Self::PeerStopped => {
                 "the peer's program stood still for a time, while its host went on acknowledging"
             }
@@ -460,6 +467,10 @@ impl WarningCode {
                 "measure to the server's own address, without what stands between, to learn about the path"
             }
             Self::Outage => "look at what the network, or the peer's host, did at that time",
+            Self::SeveralLevels => {
+                "a higher rate at the beginning is credit that a provider's token bucket grants: measure longer, or exclude it (--omit); \
+                 otherwise look for other traffic"
+            }
             Self::PeerStopped => {
                 "see whether the peer's program was stopped, or waits for something, such as a disk or a processor"
             }

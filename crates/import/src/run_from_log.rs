@@ -228,6 +228,7 @@ fn direction_summary(log: &Log, direction: Direction) -> DirectionSummary {
         direction,
         flows: (flows > 0).then_some(flows),
         goodput_bps: totals.goodput_bps.map(Estimate::single),
+        level: None,
         goodput_trusted: None,
         sent_bps: totals.sent_bps,
         bytes: None,

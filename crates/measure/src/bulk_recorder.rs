@@ -110,6 +110,7 @@ impl BulkRecorder {
             summary: BulkSummary {
                 directions: Vec::new(),
                 warnings: Vec::new(),
+                episodes: Vec::new(),
             },
             episodes,
             began_ns: self.began_ns,
@@ -117,6 +118,10 @@ impl BulkRecorder {
             options,
         };
         let mut summary = summarise(&recorded.context(info)?);
+        recorded.episodes.append(&mut summary.episodes);
+        recorded
+            .episodes
+            .sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
         summary.warnings.extend(foreign_server(info));
         let transport = recorded.outcome.plan.transport();
         summary.warnings.extend(info.path_warnings(transport));

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch_means;
+pub mod change_points;
 pub mod clock;
 pub mod contention;
 pub mod contrast;
@@ -30,6 +31,7 @@ pub use batch_means::{
     BatchMeans, batch_means, batch_means_from, effective_sample_size, fixed_batch_means,
     interval_inflation, lag1,
 };
+pub use change_points::change_points;
 pub use clock::{ClockEstimate, OffsetAndRtt, offset_and_rtt};
 pub use contrast::{
     Contrast, Equivalence, NotComparable, Ratio, SideSummary, adjust_for_multiple_comparisons,

@@ -15,7 +15,10 @@ pub fn interruption(
     from_s: f64,
     until_s: f64,
 ) -> Option<LimitedBy> {
-    let concerns = |episode: &&Episode| episode.direction.is_none_or(|one| one == direction);
+    let concerns = |episode: &&Episode| {
+        episode.direction.is_none_or(|one| one == direction)
+            && episode.kind.limit(direction).is_some()
+    };
     let overlap = |episode: &Episode| episode.overlap_s(from_s, until_s);
     let concerned: Vec<&Episode> = episodes.iter().filter(concerns).collect();
     let longest = concerned
@@ -26,7 +29,7 @@ pub fn interruption(
     if share < MIN_SHARE {
         return None;
     }
-    let (limit, cause) = longest.kind.limit(direction);
+    let (limit, cause) = longest.kind.limit(direction)?;
     let others = match concerned.iter().filter(|one| overlap(one) > 0.0).count() {
         0 | 1 => String::new(),
         several => format!(", the longest of {several} such times"),

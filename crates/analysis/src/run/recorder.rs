@@ -480,6 +480,7 @@ fn summarise_reports(reports: &[FlowReport], direction: Direction) -> Option<Dir
         direction,
         flows: Some(flows.len()),
         goodput_bps: sum_all(receivers().map(|end| end?.goodput_bps)).map(Estimate::single),
+        level: None,
         goodput_trusted: None,
         sent_bps: sum_all(senders().map(|end| end?.sent_bps)),
         bytes: None,

@@ -4,6 +4,7 @@ mod ceiling;
 mod context;
 mod datagrams;
 mod goodput;
+mod levels;
 mod limits;
 mod rate_sample;
 mod recovery;

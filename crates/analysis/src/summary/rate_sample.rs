@@ -4,9 +4,9 @@ use caudal_core::arrivals::ArrivalSeries;
 use caudal_core::interval::Interval;
 
 /// All flows of a direction between the same two readings.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RateSample {
-    start_s: f64,
+    pub(super) start_s: f64,
     pub(super) end_s: f64,
     pub(super) bytes: u64,
     pub(super) bps: f64,

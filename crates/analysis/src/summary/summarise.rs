@@ -4,15 +4,18 @@ use super::ceiling::ceiling;
 use super::context::{Context, DirectionFlows};
 use super::datagrams::loss;
 use super::goodput::{at_most, goodput, warm_up_intervals};
+use super::levels::{Level, Levels};
 use super::limits::limited_by;
 use super::rate_sample::{finer_samples, rate_samples};
 use super::recovery::recovery_samples;
 use super::warnings::{direction_warnings, general_warnings};
 use super::window::DirectionEvidence;
+use crate::bottleneck::CPU_BOUND;
 use crate::episode::interruption;
 use crate::timeline::MeasuredFlow;
+use caudal_core::episode::Episode;
 use caudal_core::plan::{Direction, Omit, Transport};
-use caudal_core::summary::{DirectionSummary, TcpSummary};
+use caudal_core::summary::{DirectionSummary, RateLevel, TcpSummary};
 use caudal_core::warning::{Warning, WarningCode};
 
 /// The summary of a bulk transfer.
@@ -22,23 +25,28 @@ pub struct BulkSummary {
     pub directions: Vec<DirectionSummary>,
     /// The doubts about it.
     pub warnings: Vec<Warning>,
+    /// The levels of rates beside those that stand for a direction.
+    pub episodes: Vec<Episode>,
 }
 
 /// Summarises a bulk transfer.
 #[must_use]
 pub fn summarise(context: &Context<'_>) -> BulkSummary {
     let mut warnings = Vec::new();
+    let mut episodes = Vec::new();
     let directions: Vec<DirectionSummary> = context
         .bulk
         .directions
         .each()
         .iter()
-        .map(|direction| summarise_direction(context, *direction, &mut warnings))
+        .map(|direction| summarise_direction(context, *direction, &mut warnings, &mut episodes))
         .collect();
     general_warnings(context, &mut warnings);
+    warnings.extend(episodes.iter().map(Episode::warning));
     BulkSummary {
         directions,
         warnings,
+        episodes,
     }
 }
 
@@ -54,6 +62,7 @@ fn summarise_direction(
     context: &Context<'_>,
     direction: Direction,
     warnings: &mut Vec<Warning>,
+    episodes: &mut Vec<Episode>,
 ) -> DirectionSummary {
     let flows = context.flows_of(direction);
     let mut part = measured_part(context, &flows);
@@ -75,15 +84,28 @@ fn summarise_direction(
     let interruption = interruption(context.episodes, direction, part.omitted_s, end_s);
     let doubts_before = warnings.len();
     let tcp = tcp(context, &flows);
+    let rtt_us = tcp.and_then(|tcp| tcp.rtt_mean_us);
+    let measured = &samples[skip.min(samples.len())..];
+    // The rate of a loopback, or of a test that takes a whole processor, is that of the processors; an interruption is told as such.
+    let cpu_of = |flow: &MeasuredFlow| {
+        let sender = flow.sender_cpu.unwrap_or(0.0);
+        sender.max(flow.receiver_cpu.unwrap_or(0.0))
+    };
+    let is_cpu_bound = flows.measured.iter().map(cpu_of).sum::<f64>() >= CPU_BOUND;
+    let has_levels = !context.loopback && !is_cpu_bound && interruption.is_none();
+    let rtt_s = rtt_us.or(context.idle_rtt_us).unwrap_or(0.0) / 1e6;
+    let levels = Levels::find(if has_levels { measured } else { &[] }, rtt_s);
+    let level = levels.longest();
     let (goodput, trusted) = goodput(
         context,
-        &samples[skip.min(samples.len())..],
-        recovery_samples(&samples, tcp.and_then(|tcp| tcp.rtt_mean_us)),
-        part.bytes.unwrap_or(0),
-        part.elapsed_s,
+        level.map_or(measured, |level| &level.samples),
+        recovery_samples(&samples, rtt_us),
+        level.map_or(part.bytes.unwrap_or(0), Level::bytes),
+        level.map_or(part.elapsed_s, Level::length_s),
         direction,
         warnings,
     );
+    episodes.extend(levels.others(direction));
     let goodput_mean = goodput.map_or(0.0, |goodput| goodput.mean);
     let loss = (context.transport() == Transport::Udp).then(|| loss(context, &flows));
     let records = &flows.records;
@@ -116,6 +138,11 @@ fn summarise_direction(
         direction,
         flows: Some(records.len()),
         goodput_bps: goodput,
+        level: level.map(|level| RateLevel {
+            from_s: level.from_s(),
+            to_s: level.to_s(),
+            overall_bps: part.bytes.unwrap_or(0) as f64 * 8.0 / part.elapsed_s,
+        }),
         goodput_trusted: Some(trusted),
         sent_bps: None,
         bytes: part.bytes,

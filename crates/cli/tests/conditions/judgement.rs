@@ -58,6 +58,10 @@ pub fn faults(case: &Case, observed: &Observed, quantities: &Quantities) -> Vec<
             faults.push(format!("no warning {code}, but {warnings:?}"));
         }
     }
+    let several_levels = "several_levels".to_owned();
+    if warnings.contains(&several_levels) && !expected.warns.contains(&several_levels) {
+        faults.push("levels where the rate is that of one network".to_owned());
+    }
     if document.as_ref().is_some_and(has_nonsense) {
         faults.push("a number of the document is negative or beyond all bounds".to_owned());
     }

@@ -13,6 +13,7 @@ mod intermediaries;
 mod kernel;
 mod known_paths;
 mod lab;
+mod levels;
 mod narrow_path;
 mod outages;
 mod quality;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         kernel,
         known_paths,
         lab,
+        levels,
         narrow_path,
         outages,
         quality,

@@ -67,6 +67,10 @@ impl Episode {
                 let direction = self.direction.map_or("", Direction::name);
                 format!("{direction}: no full segment arrived {when}")
             }
+            (EpisodeKind::RateLevel, _) => {
+                let direction = self.direction.map_or("", Direction::in_text);
+                format!("{direction}: another level {when}")
+            }
             (EpisodeKind::ProgramStopped, _) => format!("this program was stopped {when}"),
             (EpisodeKind::ProgramStarved, _) => {
                 format!("this program waited for a processor {when}")

@@ -24,6 +24,8 @@ pub enum EpisodeKind {
     ProgramStarved,
     /// This host was suspended; the clock of the test stood still meanwhile.
     HostSuspended,
+    /// The rate of a direction was at another level than the one that its goodput is given for.
+    RateLevel,
     /// A kind of a newer version.
     #[serde(other)]
     Unknown,
@@ -45,15 +47,16 @@ impl EpisodeKind {
             Self::PathSilent | Self::DataSilent | Self::Unknown => WarningCode::Outage,
             Self::MtuBlackHole => WarningCode::PathMtuBlackHole,
             Self::PeerStopped => WarningCode::PeerStopped,
+            Self::RateLevel => WarningCode::SeveralLevels,
             Self::ProgramStopped | Self::ProgramStarved | Self::HostSuspended => {
                 WarningCode::ProgramStopped
             }
         }
     }
 
-    /// What limited a direction in such an episode, and how.
+    /// What limited a direction in such an episode, and how; `None` where it does not interrupt.
     #[must_use]
-    pub const fn limit(self, direction: Direction) -> (Bottleneck, Cause) {
+    pub const fn limit(self, direction: Direction) -> Option<(Bottleneck, Cause)> {
         let own = match direction {
             Direction::Up => Bottleneck::Sender,
             Direction::Down => Bottleneck::Receiver,
@@ -62,7 +65,8 @@ impl EpisodeKind {
             Direction::Up => Bottleneck::Receiver,
             Direction::Down => Bottleneck::Sender,
         };
-        match self {
+        Some(match self {
+            Self::RateLevel => return None,
             Self::PathSilent | Self::DataSilent | Self::Unknown => {
                 (Bottleneck::Network, Cause::Outage)
             }
@@ -70,6 +74,6 @@ impl EpisodeKind {
             Self::PeerStopped => (peers, Cause::Stopped),
             Self::ProgramStopped | Self::HostSuspended => (own, Cause::Stopped),
             Self::ProgramStarved => (own, Cause::Cpu),
-        }
+        })
     }
 }

@@ -44,6 +44,17 @@ pub struct TcpSummary {
     pub cwnd_max_bytes: Option<u64>,
 }
 
+/// The level that the goodput of a direction is given for, where its rate was at several; the others are episodes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateLevel {
+    /// Its beginning, s after the start of the test.
+    pub from_s: f64,
+    /// Its end, s.
+    pub to_s: f64,
+    /// Payload that arrived per second over the whole measured part, bit/s.
+    pub overall_bps: f64,
+}
+
 /// The summary of one direction. One made from another tool's log has the figures that the log reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionSummary {
@@ -52,9 +63,12 @@ pub struct DirectionSummary {
     /// The number of flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<usize>,
-    /// Payload that arrived per second over the measured part, bit/s; null when no rate can be given.
+    /// Payload that arrived per second over the measured part, or over its `level`, bit/s; null when no rate can be given.
     #[serde(default, deserialize_with = "estimate_or_number")]
     pub goodput_bps: Option<Estimate>,
+    /// The level that `goodput_bps` is of: the longest, and of equally long ones the last; absent where the rate stayed at one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<RateLevel>,
     /// `true` when the interval can be relied on: there are enough batches, and they are not correlated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput_trusted: Option<bool>,

@@ -3,4 +3,4 @@
 mod direction;
 
 pub(crate) use direction::estimate_or_number;
-pub use direction::{Ceiling, DirectionSummary, TcpSummary};
+pub use direction::{Ceiling, DirectionSummary, RateLevel, TcpSummary};

@@ -20,6 +20,7 @@ pub(super) fn direction_lines(
     let has_warm_up = summary.omitted_s.is_some_and(|omitted| omitted > 0.0005);
     let mut lines: Vec<String> = Vec::new();
     lines.extend(interval_line(summary));
+    lines.extend(overall_line(summary));
     lines.extend(rtt_line(run, summary));
     lines.extend(transferred_line(summary, has_warm_up));
     lines.extend(ceiling_line(summary));
@@ -41,6 +42,17 @@ pub(super) fn direction_lines(
     lines.extend(granted(run, summary.direction));
     lines.extend(cpu_line(summary));
     lines
+}
+
+/// The mean over all levels, where the goodput is that of one.
+fn overall_line(summary: &DirectionSummary) -> Option<String> {
+    let level = summary.level?;
+    Some(format!(
+        "  over all levels: {} (the result is that of the longest, {:.1} to {:.1} s)",
+        bits(level.overall_bps),
+        level.from_s,
+        level.to_s
+    ))
 }
 
 /// The interval of the goodput, and the method it was found by.

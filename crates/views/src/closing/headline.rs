@@ -9,11 +9,13 @@ use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::loss::Loss;
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::{DirectionRepeats, Run};
-use caudal_core::summary::{DirectionSummary, TcpSummary};
+use caudal_core::summary::{DirectionSummary, RateLevel, TcpSummary};
 use caudal_core::text::printable;
 use caudal_stats::{Estimate, IntervalMethod};
 use std::fmt;
 
+/// The part of a test at its ends that a level may lack and still reach them, s.
+const EDGE_S: f64 = 0.15;
 /// Maximum share of what a link can carry: beyond it the link does not have the rate that was given.
 const MAX_SHARE: f64 = 1.05;
 
@@ -34,6 +36,9 @@ impl DirectionHeadline {
             (None, Some(sent)) => (bits(sent), " sent, as its sender reports".to_owned()),
             (None, None) => ("no rate can be given".to_owned(), String::new()),
         };
+        rest += &summary
+            .level
+            .map_or_else(String::new, |level| at_level(level, summary));
         if let Some(share) = summary.ceiling.as_ref().and_then(|ceiling| ceiling.share) {
             rest += &if share > MAX_SHARE {
                 "; more than a link of the given rate can carry".to_owned()
@@ -80,6 +85,18 @@ impl DirectionHeadline {
 impl fmt::Display for DirectionHeadline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}{}", self.name, self.rate, self.rest)
+    }
+}
+
+/// The part of the test that a result is of.
+fn at_level(level: RateLevel, summary: &DirectionSummary) -> String {
+    let start_s = summary.omitted_s.unwrap_or(0.0);
+    let is_last = level.to_s >= start_s + summary.measured_s - EDGE_S;
+    let is_first = level.from_s <= start_s + EDGE_S;
+    match (is_first, is_last) {
+        (_, true) => format!(" from {:.1} s on", level.from_s),
+        (true, false) => format!(" until {:.1} s", level.to_s),
+        (false, false) => format!(" from {:.1} to {:.1} s", level.from_s, level.to_s),
     }
 }
 

@@ -1,0 +1,104 @@
+//! The rate of a test that changes at once: the result is that of one level, and the others are named with their times.
+
+use crate::support::network::{Network, inside, missing_shaper};
+use crate::support::{Running, trial};
+use libtest_mimic::Trial;
+use serde_json::Value;
+use std::thread;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub fn trials() -> Vec<Trial> {
+    vec![
+        trial(
+            "a_credit_at_the_beginning_is_no_part_of_the_result",
+            missing_shaper(),
+            credit,
+        ),
+        trial(
+            "other_traffic_that_begins_is_another_level",
+            missing_shaper(),
+            other_traffic,
+        ),
+    ]
+}
+
+fn mbps(value: &Value) -> f64 {
+    value.as_f64().unwrap() / 1e6
+}
+
+/// The levels beside the one of the result, each with its beginning and its end, s.
+fn other_levels(run: &Value) -> Vec<(f64, f64)> {
+    let all = run["episodes"].as_array().cloned().unwrap_or_default();
+    all.iter()
+        .filter(|one| one["kind"] == "rate_level")
+        .map(|one| {
+            (
+                one["from_s"].as_f64().unwrap(),
+                one["to_s"].as_f64().unwrap(),
+            )
+        })
+        .collect()
+}
+
+/// A link of 20 Mbit/s that carries 50 until 4 MB of credit are used up.
+fn credit() {
+    for options in ["-C cubic", "-C bbr", "-P 4 -C cubic"] {
+        let network = Network::build();
+        network.shape("20mbit");
+        let words = "qdisc replace dev v0 root tbf rate 20mbit burst 4mb limit 300k peakrate 50mbit mtu 1540";
+        let replaced = inside(&network.client, "tc")
+            .args(words.split(' '))
+            .output();
+        assert!(replaced.unwrap().status.success());
+        let _server = network.serve("");
+        let ended = network.run_client(&format!("tcp -t 8 {options} --json"));
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        let run = ended.json();
+        let direction = &run["summary"]["directions"][0];
+        // 1448 of 1514 bytes.
+        let mean = mbps(&direction["goodput_bps"]["mean"]);
+        assert!((18.7..19.5).contains(&mean), "{options}: {direction}");
+        let overall = mbps(&direction["level"]["overall_bps"]);
+        assert!(overall > 21.5, "{options}: {direction}");
+        let others = other_levels(&run);
+        // 4 MB, less what the link carries of it meanwhile: 4e6·8/(50e6 - 20e6) s.
+        let [(from_s, to_s)] = others[..] else {
+            panic!("{options}: {others:?}");
+        };
+        assert!(
+            from_s < 0.3 && (0.7..1.6).contains(&to_s),
+            "{options}: {others:?}"
+        );
+        let warnings = crate::support::warnings(&run);
+        assert!(
+            warnings.contains(&"several_levels".to_owned()),
+            "{warnings:?}"
+        );
+    }
+}
+
+/// A link of 50 Mbit/s, of which others take 20 after a while.
+fn other_traffic() {
+    let network = Network::build();
+    network.shape("50mbit");
+    let _server = network.serve("");
+    let test = Running::start(&mut network.client("tcp -C cubic -t 9 --json"));
+    thread::sleep(Duration::from_secs(6));
+    let others = network.run_client("udp -b 20M -t 4");
+    assert!(others.code.is_some(), "{others:#?}");
+    let ended = test.wait(LIMIT);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let run = ended.json();
+    let direction = &run["summary"]["directions"][0];
+    let mean = mbps(&direction["goodput_bps"]["mean"]);
+    assert!((44.0..48.5).contains(&mean), "{direction}");
+    let others = other_levels(&run);
+    assert!(
+        others
+            .iter()
+            .any(|(from_s, to_s)| *from_s > 4.0 && to_s - from_s > 1.5),
+        "{others:?}"
+    );
+}
