@@ -12,6 +12,7 @@ mod network;
 mod options;
 mod path_mtu;
 pub mod peer;
+mod reduced_plan;
 pub mod server;
 mod workload;
 

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, is_named_by};
 use crate::file::{ExperimentFile, FlowKindFile};
-use caudal_core::random::SplitMix64;
+use caudal_stats::random::SplitMix64;
 use caudal_stats::{StopDecision, StopRule};
 use std::collections::BTreeMap;
 

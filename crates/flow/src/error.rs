@@ -133,7 +133,7 @@ pub enum RunError {
     Plan(#[from] caudal_core::plan::PlanError),
     /// The server accepted something else than the plan that was offered.
     #[error("the server changed the plan beyond what it may: {0}")]
-    Acceptance(#[from] caudal_core::plan::AcceptanceError),
+    Acceptance(#[from] caudal_wire::acceptance::AcceptanceError),
     /// The peer's protocol cannot carry a workload, or one of its settings.
     #[error("{protocol} does not support {what}")]
     Unsupported {

@@ -1,6 +1,6 @@
 //! Load balancing over parallel paths.
 
-use caudal_core::random::mix;
+use caudal_stats::random::mix;
 
 use crate::counters::{FrameCounters, FrameTotals};
 use crate::error::LinkError;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use caudal_core::random::mix;
+use caudal_stats::random::mix;
 
 /// Preamble and start delimiter (IEEE 802.3 clause 4.2.5).
 pub const PREAMBLE_BYTES: u32 = 8;

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use caudal_core::random::mix;
 use caudal_core::units::ByteCount;
 use caudal_link::frame::Frame;
 use caudal_link::model::HostArrival;
 use caudal_link::random::Rng;
 use caudal_link::time::SimTime;
+use caudal_stats::random::mix;
 use caudal_topology::Topology;
 
 use crate::error::SimulateError;

@@ -123,16 +123,12 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SplitMix64;
 
     /// Normal noise with this lag-1 autocorrelation and a standard deviation of one.
     fn noise(n: usize, phi: f64, seed: u64) -> Vec<f64> {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut uniform = move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-        };
+        let mut random = SplitMix64::new(seed);
+        let mut uniform = move || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         let mut normal = move || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
         let mut value = normal();
         (0..n)

@@ -18,6 +18,7 @@ pub mod mean;
 pub mod paired_ratio;
 pub mod proportion;
 pub mod quantile;
+pub mod random;
 mod special;
 pub mod steadiness;
 pub mod stop_rule;

@@ -80,15 +80,6 @@ pub fn ignore_terminal_signals() -> io::Result<()> {
     set_action(libc::SIGQUIT, libc::SIG_IGN)
 }
 
-/// Restores the default action of the signals of the terminal, which ends this process.
-///
-/// # Errors
-/// Any error of sigaction(2).
-pub fn restore_terminal_signals() -> io::Result<()> {
-    set_action(libc::SIGINT, libc::SIG_DFL)?;
-    set_action(libc::SIGQUIT, libc::SIG_DFL)
-}
-
 /// The handler: atomic operations and a write, which signal-safety(7) allows.
 extern "C" fn count_signal(_signal: c_int) {
     // SAFETY: the location of this thread's `errno` is valid for as long as the thread runs.

@@ -1,7 +1,7 @@
 //! A network that can be built.
 
 use crate::link::{Link, LinkEnd};
-use crate::node::{Node, NodeRole};
+use crate::node::Node;
 use ipnet::{Ipv4Net, Ipv6Net};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -39,14 +39,6 @@ impl Topology {
     #[must_use]
     pub fn node_at(&self, at: LinkEnd) -> usize {
         self.links[at.link].ends[at.end].node
-    }
-
-    /// The first host: where a command runs unless another is named.
-    #[must_use]
-    pub fn first_host(&self) -> Option<usize> {
-        self.nodes
-            .iter()
-            .position(|node| matches!(node.role, NodeRole::Host(_)))
     }
 
     /// The link ends at `node`, in the order of the links.

@@ -3,9 +3,11 @@
 //! Pure: bytes in, values out. `spec/protocol.md` describes the dialogue.
 #![forbid(unsafe_code)]
 
+pub mod acceptance;
 pub mod access_token;
 pub mod authentication;
 pub mod datagram;
+pub mod dscp;
 pub mod echo;
 pub mod final_report;
 pub mod frame;

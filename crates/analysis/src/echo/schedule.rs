@@ -1,6 +1,6 @@
 //! The times at which messages are due.
 
-use caudal_core::random::SplitMix64;
+use caudal_stats::random::SplitMix64;
 use std::time::Duration;
 
 /// The process by which the gaps between scheduled messages are chosen.

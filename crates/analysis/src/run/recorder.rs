@@ -67,12 +67,6 @@ impl RunRecorder {
         self.cut_short.is_some()
     }
 
-    /// `true` when the test ended in an error.
-    #[must_use]
-    pub const fn is_failed(&self) -> bool {
-        self.error.is_some()
-    }
-
     /// The run, measured on this machine; `None` when nothing was counted.
     #[must_use]
     pub fn into_run(self, header: RunHeader, client: Host) -> Option<Run> {

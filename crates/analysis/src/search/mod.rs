@@ -6,10 +6,6 @@
 //! decides nothing while a queue on the path is still filling: the arrival rate must keep up with the send rate.
 
 mod observation;
-#[expect(
-    clippy::module_inception,
-    reason = "the search is the main idea of this folder"
-)]
 mod search;
 mod undelivered;
 

@@ -140,7 +140,7 @@ pub(super) fn at_most(goodput: Estimate, ceiling_bps: Option<f64>) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::random::SplitMix64;
+    use caudal_stats::random::SplitMix64;
 
     /// Rates of a link of 10 Mbit/s in steps of 100 ms, each a packet more or less than the last.
     fn steady(n: usize) -> Vec<f64> {

@@ -2,7 +2,7 @@
 
 use crate::support::place::Place;
 use crate::support::{Running, SOON, Serve, caudal, keep_nothing, run};
-use caudal_core::random::SplitMix64;
+use caudal_stats::random::SplitMix64;
 use std::fs;
 use std::process::Command;
 use std::thread;

@@ -5,10 +5,6 @@
 mod connection;
 mod cut_short;
 mod end_report;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Event"
-)]
 mod event;
 
 pub use connection::{ConnectingSocket, DataConnection, ListeningSocket};

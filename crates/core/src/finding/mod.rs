@@ -1,9 +1,5 @@
 //! Findings: what deserves attention in a capture, as typed values that runs carry as well.
 
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Finding"
-)]
 mod finding;
 mod finding_code;
 mod severity;

@@ -61,12 +61,6 @@ impl BulkPlan {
             .map(|(direction, id)| PlannedFlow { id, direction })
     }
 
-    /// The number of flows over all directions.
-    #[must_use]
-    pub const fn flow_count(&self) -> u32 {
-        self.parallel * self.directions.each().len() as u32
-    }
-
     /// The duration of the measured part, without the warm-up; `None` when the test ends by bytes.
     #[must_use]
     pub const fn duration(&self) -> Option<Duration> {

@@ -3,8 +3,6 @@
 //! A workload has a plan type of its own ([`TcpPlan`], [`UdpPlan`], [`EchoPlan`], [`QualityPlan`], [`TransferPlan`], [`TrainsPlan`]);
 //! [`Plan`] is any of them, and [`PlanRecord`] is how documents and messages write one down.
 
-mod acceptance;
-mod acceptance_error;
 mod bulk;
 mod connect;
 mod datagram_sizes;
@@ -14,27 +12,19 @@ mod file_name;
 mod limits;
 mod message_sizes;
 pub mod nanoseconds;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Plan"
-)]
 mod plan;
 mod quality;
 mod record;
 mod record_keys;
-mod reduced;
 mod tcp;
 mod terms;
 mod ticks;
 mod trains;
 mod transfer;
-mod transfer_acceptance;
 mod udp;
 mod workload_plan;
 mod workloads;
 
-pub use acceptance::check_accepted;
-pub use acceptance_error::AcceptanceError;
 pub use bulk::{BulkPlan, BulkPlanRecord};
 pub use connect::{ConnectPlan, ConnectPlanRecord};
 pub use datagram_sizes::DatagramSizes;
@@ -47,7 +37,6 @@ pub use quality::{
     MIN_PHASE, PROBE_BYTES, PhaseLoad, PlannedPhase, ProbePeriods, QualityPlan, QualityPlanRecord,
 };
 pub use record_keys::RecordError;
-pub use reduced::ReducedPlan;
 pub use tcp::TcpPlan;
 pub use terms::{Direction, Directions, Omit, Pacing, PlannedFlow, Rate, TestEnd, Transport};
 pub use ticks::Ticks;

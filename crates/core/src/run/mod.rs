@@ -8,10 +8,6 @@ mod machine;
 mod outcome;
 mod repeat;
 mod result;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Run"
-)]
 mod run;
 mod search;
 mod summary;

@@ -1,10 +1,6 @@
 //! The admission of clients: from which networks, how many at once, how many of one source, and which give way to others.
 
 mod activity;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Admission"
-)]
 mod admission;
 mod client_source;
 mod not_admitted;

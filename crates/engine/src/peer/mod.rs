@@ -2,10 +2,6 @@
 //! `caudal-foreign`.
 
 pub(crate) mod native;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its trait, Peer"
-)]
 mod peer;
 
 pub use native::NativePeer;

@@ -7,10 +7,6 @@ mod greeting;
 mod mtu_probes;
 mod options;
 mod pending;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Server"
-)]
 mod server;
 mod session;
 mod session_control;

@@ -3,6 +3,7 @@
 use super::session_control::SessionControl;
 use super::state::ServerState;
 use super::test_registry::ArrivedSocket;
+use crate::reduced_plan::reduced_to;
 use crate::workload::OpenFlow;
 use caudal_core::plan::{Plan, PlannedFlow, Transport};
 use caudal_flow::socket::{DataSocket, SocketSettings};
@@ -139,9 +140,7 @@ impl<'a> TestSockets<'a> {
 
     /// Goes on with those flows that the client names; the others are closed.
     fn reduce(mut self, kept: &[u32]) -> Result<CollectedFlows, RunError> {
-        let reduced = self
-            .plan
-            .reduced_to(kept)
+        let reduced = reduced_to(&self.plan, kept)
             .ok_or_else(|| RunError::Protocol("the test cannot go on with so few flows".into()))?;
         let mut flows = Vec::with_capacity(reduced.flows.len());
         for (old, flow) in reduced.flows {

@@ -13,10 +13,6 @@ mod tcp;
 mod trains;
 mod transfer;
 mod udp;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its trait, Workload"
-)]
 mod workload;
 
 pub use bulk::BulkOutcome;

@@ -7,10 +7,6 @@ mod comparison;
 mod display;
 mod error;
 mod evaluation;
-#[expect(
-    clippy::module_inception,
-    reason = "the module is named for its one type"
-)]
 mod expression;
 mod lexer;
 mod lookup;

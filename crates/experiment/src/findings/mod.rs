@@ -5,10 +5,6 @@ mod case_findings;
 mod conclusion;
 mod expectation;
 mod figure;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Findings"
-)]
 mod findings;
 mod format;
 mod lookup;

@@ -12,10 +12,6 @@ mod datagram_reader;
 mod datagram_sender;
 mod end_reports;
 mod handshakes;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Iperf2Peer"
-)]
 mod iperf2;
 mod listeners;
 mod opening_turns;

@@ -6,10 +6,6 @@ mod client_streams;
 mod control;
 mod datagrams;
 mod error;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Iperf3Peer"
-)]
 mod iperf3;
 mod plan;
 mod readings;

@@ -9,10 +9,6 @@ mod datagram_sender;
 mod datagrams;
 mod error;
 mod listener;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, `NttcpPeer`"
-)]
 mod nttcp;
 mod peer_report;
 mod server;

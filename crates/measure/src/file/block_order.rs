@@ -1,6 +1,6 @@
 //! The order of the runs within a block.
 
-use caudal_core::random::SplitMix64;
+use caudal_stats::random::SplitMix64;
 
 /// The orders of the runs within the blocks: random, and the same for the same seed.
 #[derive(Debug, Clone)]

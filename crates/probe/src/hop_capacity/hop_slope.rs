@@ -5,7 +5,7 @@ use super::settings::VpsSettings;
 use super::size_minima::{AnswersOfSize, ReplyHandling, SizeMinima};
 use crate::cannot_tell::CannotTell;
 use crate::line_fit::LineFit;
-use caudal_core::random::SplitMix64;
+use caudal_stats::random::SplitMix64;
 use caudal_stats::{nearest_rank, normal_quantile, student_t_quantile};
 
 /// Minimum share of the variance that a line explains.

@@ -189,7 +189,7 @@ fn grid() -> impl Iterator<Item = f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::random::SplitMix64;
+    use caudal_stats::random::SplitMix64;
 
     /// A hop that is asked every `gap_ms`, and a tenth of that later at random, and answers one in `period_ms`, six at once.
     fn limited(period_ms: f64, gaps_ms: &[(usize, f64)]) -> AnswerHistory {

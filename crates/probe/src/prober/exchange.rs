@@ -4,7 +4,7 @@ use super::answer_limit::AnswerHistory;
 use super::channel::{ChannelEvent, ProbeChannel, SentProbe};
 use super::probe::{AnswerKind, ProbeAnswer, ProbeFate, ProbeOutcome, ProbeRequest};
 use crate::hop_capacity::Priming;
-use caudal_core::random::SplitMix64;
+use caudal_stats::random::SplitMix64;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::IpAddr;

@@ -13,8 +13,8 @@ use caudal_core::path::{
     HostAnswer, PathHop, PathLink, PathMtu, PathPhase, PathReport, PathRound, PathTarget,
     ProbingCost, ProbingMeans, RouteCount, RoutingLoop,
 };
-use caudal_core::random::SplitMix64;
 use caudal_core::units::ByteCount;
+use caudal_stats::random::SplitMix64;
 use std::time::Duration;
 
 /// Maximum wait between two checks of the stop signal, ns.

@@ -437,7 +437,7 @@ fn an_interface_that_goes_down_ends_it_with_what_was_found() {
 #[test]
 fn random_networks_end_in_bounded_time() {
     for seed in 0..60_u64 {
-        let mut rng = caudal_core::random::SplitMix64::new(seed);
+        let mut rng = caudal_stats::random::SplitMix64::new(seed);
         let count = 1 + rng.below(12);
         let hops = (0..count).map(|_| {
             let mut hop = SimulatedHop::of(1_000_000 << rng.below(10));

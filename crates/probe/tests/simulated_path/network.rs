@@ -1,10 +1,10 @@
 //! A path of routers in virtual time.
 
-use caudal_core::random::SplitMix64;
 use caudal_probe::hop_capacity::Priming;
 use caudal_probe::prober::{
     AnswerKind, ChannelEvent, MEASURED_FLOW, ProbeChannel, ProbeRequest, SentProbe,
 };
+use caudal_stats::random::SplitMix64;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;

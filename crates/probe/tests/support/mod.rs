@@ -1,8 +1,8 @@
 //! Paths in virtual time, as far as probes notice them.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use caudal_core::random::SplitMix64;
 use caudal_probe::hop_capacity::{HopAnswer, HopReading, Priming, VpsSettings};
+use caudal_stats::random::SplitMix64;
 
 /// Random numbers of a few distributions.
 pub struct Chance(SplitMix64);

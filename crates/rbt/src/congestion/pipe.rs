@@ -5,7 +5,7 @@ use super::pacer::DatagramPacer;
 use super::rate::{DeliveryRate, RateStamp};
 use super::rtt::RoundTripTime;
 use super::window::NS_PER_S;
-use caudal_core::random::SplitMix64;
+use caudal_stats::random::SplitMix64;
 use std::collections::VecDeque;
 
 const PACKET_BYTES: u32 = 1400;

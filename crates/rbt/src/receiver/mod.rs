@@ -1,7 +1,6 @@
 //! The receiving end.
 
 mod arrivals;
-#[allow(clippy::module_inception, reason = "the type's own file")]
 mod receiver;
 mod replies;
 mod status;

@@ -3,7 +3,6 @@
 mod acks;
 mod blocks;
 mod loss;
-#[allow(clippy::module_inception, reason = "the type's own file")]
 mod sender;
 mod sent;
 mod status;

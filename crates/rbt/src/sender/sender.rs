@@ -10,7 +10,7 @@ use crate::congestion::{
 };
 use crate::error::{AbortCode, TransferError};
 use crate::wire::{Ack, ControlKind, Fin, FinAck, FinAckState, parse_control, session_of};
-use caudal_core::random::SplitMix64;
+use caudal_stats::random::SplitMix64;
 use std::ops::Range;
 
 /// Maximum size of a batch, bytes: what one call with segmentation offload takes.

@@ -2,7 +2,7 @@
 
 use crate::event_script::{read_datagram, run_events};
 use crate::forged::{self, ForgedAck, ForgedHello};
-use caudal_core::random::SplitMix64;
+use caudal_stats::random::SplitMix64;
 
 /// Datagrams of every kind, as a fuzzer would be given.
 fn examples() -> Vec<Vec<u8>> {

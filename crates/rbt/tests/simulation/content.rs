@@ -1,7 +1,7 @@
 //! Contents, where they come from and where they go.
 
-use caudal_core::random::SplitMix64;
 use caudal_rbt::BlockSource;
+use caudal_stats::random::SplitMix64;
 use std::sync::OnceLock;
 
 /// The maximum size of a content.

@@ -1,8 +1,8 @@
 //! What a simulated session is like: its configuration, its path, and what happens to it.
 
 use crate::path::{HeldBack, PathTerms};
-use caudal_core::random::SplitMix64;
 use caudal_rbt::{Arq, RbtCongestion, TransferConfig};
+use caudal_stats::random::SplitMix64;
 
 const MS: u64 = 1_000_000;
 /// The limit of what a random session carries, so that many of them can be run.

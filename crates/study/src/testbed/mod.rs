@@ -6,10 +6,6 @@ mod host_address;
 mod network;
 mod path_truth;
 mod resolver;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Testbed"
-)]
 mod testbed;
 
 pub(crate) use flow::{datagram_payload, framing, is_throughput, line_rate, path_of_flow};

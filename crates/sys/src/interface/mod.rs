@@ -7,10 +7,6 @@ mod address;
 mod driver_settings;
 mod ethtool;
 mod ethtool_netlink;
-#[expect(
-    clippy::module_inception,
-    reason = "the interface is the main idea of this folder"
-)]
 mod interface;
 mod link;
 mod link_reading;

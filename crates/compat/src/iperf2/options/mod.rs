@@ -2,10 +2,6 @@
 
 mod command_line;
 mod histogram;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Options"
-)]
 mod options;
 mod table;
 mod values;

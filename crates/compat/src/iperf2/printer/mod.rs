@@ -11,10 +11,6 @@ mod header;
 mod histogram;
 mod line;
 mod mtu;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, Iperf2Printer"
-)]
 mod printer;
 mod sum;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::greeting::{GreetedServer, exchange_hosts};
 use caudal_analysis::tcp_proxy::ControlConnection;
 use caudal_core::echo::ClockOffset;
 use caudal_core::host::Host;
-use caudal_core::plan::{Plan, check_accepted};
+use caudal_core::plan::Plan;
 use caudal_core::tcp_proxy::TcpProxy;
 use caudal_core::text::ExternalText;
 use caudal_flow::socket::connect_announcing;
@@ -15,6 +15,7 @@ use caudal_host::describe_host;
 use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use caudal_sys::tcp::tcp_info;
+use caudal_wire::acceptance::check_accepted;
 use caudal_wire::access_token::AccessToken;
 use caudal_wire::frame::MAX_MESSAGE_BYTES;
 use caudal_wire::message::{

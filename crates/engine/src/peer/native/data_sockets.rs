@@ -4,6 +4,7 @@ use super::client_channel::ClientChannel;
 use super::control::STEP_TIMEOUT;
 use super::tcp_opening::TcpOpener;
 use super::udp_opening::{UdpOpened, UdpOpener};
+use crate::reduced_plan::reduced_to;
 use crate::workload::OpenFlow;
 use caudal_core::opening::{OpenedFlow, OpeningOutcome, OpeningReport};
 use caudal_core::plan::{Plan, PlannedFlow, Transport};
@@ -182,9 +183,7 @@ impl<'a> DataSockets<'a> {
             .map(|flow| flow.flow)
             .chain(connected.map(|one| one.flow.id))
             .collect();
-        let reduced = plan
-            .reduced_to(&opened)
-            .filter(|_| self.partial && can_go_on);
+        let reduced = reduced_to(plan, &opened).filter(|_| self.partial && can_go_on);
         let is_udp_blocked = opening.transport == Transport::Udp && opening.opened() == 0;
         self.control.is_udp_blocked = is_udp_blocked;
         let Some(reduced) = reduced else {
@@ -193,7 +192,7 @@ impl<'a> DataSockets<'a> {
                     proxy: Box::new(proxy.clone()),
                 });
             }
-            let can_go_on = can_go_on && plan.reduced_to(&opened).is_some();
+            let can_go_on = can_go_on && reduced_to(plan, &opened).is_some();
             return Err(RunError::Unopened {
                 opening: Box::new(opening),
                 can_go_on,

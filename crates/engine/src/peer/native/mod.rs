@@ -7,10 +7,6 @@ mod data_sockets;
 mod dialogue;
 mod greeting;
 mod mtu_probing;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, `NativePeer`"
-)]
 mod native;
 mod other_server;
 mod peer_watch;

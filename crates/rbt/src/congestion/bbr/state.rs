@@ -11,7 +11,7 @@ use super::full_pipe::FullPipe;
 use super::min_rtt::MinRttFilter;
 use super::phase::BbrPhase;
 use super::rounds::RoundCounter;
-use caudal_core::random::SplitMix64;
+use caudal_stats::random::SplitMix64;
 
 /// `MinPipeCwnd`: segments in flight that keep the path busy, however short it is.
 const MIN_PIPE_SEGMENTS: u64 = 4;

@@ -6,10 +6,6 @@ mod numbers;
 mod published;
 mod starvation;
 mod statistics;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for what it makes, the page of a study"
-)]
 mod study_page;
 mod tables;
 mod verdict;

@@ -1,17 +1,11 @@
-//! The check of a plan that a server accepted against the plan that was offered.
+//! The check of a plan of any kind but a file transfer.
 
-use super::acceptance_error::{AcceptanceError, check_duration, check_rate, same};
-use super::bulk::BulkPlan;
-use super::connect::ConnectPlan;
-use super::echo::EchoPlan;
-use super::error::Quantity;
-use super::quality::QualityPlan;
-use super::tcp::TcpPlan;
-use super::terms::{Omit, TestEnd};
-use super::trains::TrainsPlan;
-use super::transfer_acceptance::check_transfer;
-use super::udp::UdpPlan;
-use super::workloads::Plan;
+use super::error::{AcceptanceError, check_duration, check_rate, same};
+use super::transfer::check_transfer;
+use caudal_core::plan::{
+    BulkPlan, ConnectPlan, EchoPlan, Omit, Plan, QualityPlan, Quantity, TcpPlan, TestEnd,
+    TrainsPlan, UdpPlan,
+};
 
 /// Checks a plan that a server accepted against the plan that was offered.
 ///
@@ -216,9 +210,9 @@ fn check_trains(offered: &TrainsPlan, accepted: &TrainsPlan) -> Result<(), Accep
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Directions, EchoSchedule, Pacing, Rate, Transport};
     use super::*;
-    use crate::units::{BitRate, ByteCount};
+    use caudal_core::plan::{Directions, EchoSchedule, Pacing, Rate, Transport};
+    use caudal_core::units::{BitRate, ByteCount};
     use std::time::Duration;
 
     fn bulk() -> BulkPlan {

@@ -1,8 +1,7 @@
 //! The check of a file transfer that a server accepted against the one that was offered.
 
-use super::acceptance_error::{AcceptanceError, check_rate, same};
-use super::terms::Direction;
-use super::transfer::{FileIdentity, TransferContent, TransferPlan, TransferSink};
+use super::error::{AcceptanceError, check_rate, same};
+use caudal_core::plan::{Direction, FileIdentity, TransferContent, TransferPlan, TransferSink};
 
 /// Checks a file transfer: of a download the server fills in the file's size and time of change, and begins at its first byte where
 /// the file is not the one whose beginning the client has; of an upload it fills in the bytes that it has, and may discard instead of
@@ -69,9 +68,9 @@ fn check_content(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Rate, TcpTransferSettings, TransferVia};
     use super::*;
-    use crate::units::ByteCount;
+    use caudal_core::plan::{Rate, TcpTransferSettings, TransferVia};
+    use caudal_core::units::ByteCount;
     use std::time::Duration;
 
     fn changed(plan: &TransferPlan, change: impl Fn(&mut TransferPlan)) -> TransferPlan {

@@ -1,8 +1,7 @@
 //! A change to an offered plan that a server may not make, and the checks that plans of all kinds share.
 
-use super::error::Quantity;
-use super::terms::Rate;
-use crate::units::format_duration;
+use caudal_core::plan::{Quantity, Rate};
+use caudal_core::units::format_duration;
 use std::time::Duration;
 
 /// A change to an offered plan that a server may not make.
