@@ -599,6 +599,7 @@ mod tests {
                 spacing: None,
                 sequence: None,
                 delay: None,
+                trace: None,
                 failure: None,
             };
             FlowRecord::new(flow(), None, Some(receiver))

@@ -4,6 +4,7 @@ use crate::loss::ImplausibleLoss;
 use crate::plan::{Direction, Pacing, PlannedFlow};
 use crate::readings::{ReceiverReadings, SenderReadings};
 use crate::sequence::SequenceCounts;
+use crate::tcp_trace::TcpTrace;
 use crate::text::ExternalText;
 use crate::transit::TransitTimes;
 use schemars::JsonSchema;
@@ -267,6 +268,10 @@ pub struct FlowEnd {
     /// Delay variation (UDP receiver).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<DelaySummary>,
+    /// The course of the connection (TCP sender); of a few flows of a direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub trace: Option<TcpTrace>,
     /// The error that ended the flow early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<ExternalText>,
@@ -292,6 +297,7 @@ impl FlowEnd {
             spacing: None,
             sequence,
             delay: None,
+            trace: None,
             failure: None,
         }
     }

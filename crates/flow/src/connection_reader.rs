@@ -3,6 +3,7 @@
 use super::thread::FlowContext;
 use caudal_core::readings::{ReceiverReadings, SenderReadings};
 use caudal_core::sample::Role;
+use caudal_core::tcp_trace::TcpReading;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::tcp::{TcpInfo, in_queue, tcp_info};
 use caudal_sys::{buffers, udp};
@@ -20,6 +21,8 @@ const PERIOD_PER_FLOW: Duration = Duration::from_micros(500);
 const STACK_BYTES: usize = 128 << 10;
 /// The first state of congestion control in which segments count as lost: recovery, include/uapi/linux/tcp.h.
 const RECOVERY: u8 = 3;
+/// Maximum number of connections whose course is recorded.
+const MAX_TRACED: usize = 4;
 /// Minimum number of segments lost together that counts as a burst.
 const MIN_BURST: u32 = 5;
 /// The slow-start threshold of a connection that has none yet, include/net/tcp.h.
@@ -65,7 +68,8 @@ fn read_all(flows: Vec<(Role, FlowContext)>, is_over: &AtomicBool) {
     let start_ns = monotonic_ns();
     let mut flows: Vec<_> = flows
         .into_iter()
-        .map(|(role, flow)| (role, flow, SenderState::default()))
+        .enumerate()
+        .map(|(nth, (role, flow))| (role, flow, SenderState::of(nth)))
         .collect();
     while !is_over.load(Relaxed) && !flows.is_empty() {
         // A flow that ends drains its queues: that says nothing about what limited it.
@@ -84,8 +88,13 @@ fn read_all(flows: Vec<(Role, FlowContext)>, is_over: &AtomicBool) {
                             state.readings.runnable += u64::from(flow.counters.is_runnable());
                         }
                         let readings = state.readings;
-                        flow.counters
-                            .with_readings(|all| all.sender = Some(readings));
+                        let reading = state.is_traced.then(|| trace_reading(&info, elapsed_ns));
+                        flow.counters.with_readings(|all| {
+                            all.sender = Some(readings);
+                            if let Some(reading) = reading {
+                                all.trace.get_or_insert_default().record(reading);
+                            }
+                        });
                     }
                 }
                 Role::Receiver => flow.counters.with_readings(|all| {
@@ -97,6 +106,20 @@ fn read_all(flows: Vec<(Role, FlowContext)>, is_over: &AtomicBool) {
             }
         }
         thread::park_timeout(period);
+    }
+}
+
+/// A reading for the course of a connection, `elapsed_ns` after the first.
+fn trace_reading(info: &TcpInfo, elapsed_ns: u64) -> TcpReading {
+    let is_of_network = !info.delivery_rate_app_limited;
+    let delivery = info.delivery_rate.filter(|_| is_of_network).unwrap_or(0);
+    TcpReading {
+        at_us: elapsed_ns / 1000,
+        rtt_us: info.rtt_us,
+        min_rtt_us: info.min_rtt_us.unwrap_or(info.rtt_us),
+        delivery_bps: delivery.saturating_mul(8),
+        retransmits: info.total_retrans,
+        acknowledged_bytes: info.bytes_acked.unwrap_or(0),
     }
 }
 
@@ -132,11 +155,21 @@ struct SenderState {
     retransmitted: u32,
     cwnd: u32,
     has_lost: bool,
+    /// `true` where the course of the connection is recorded.
+    is_traced: bool,
     /// The segments retransmitted in the recovery under way, and the window when it began.
     recovery: Option<(u32, u32)>,
 }
 
 impl SenderState {
+    /// The state of the flow with this place among those of its end. The first few share the path with the others.
+    fn of(nth: usize) -> Self {
+        Self {
+            is_traced: nth < MAX_TRACED,
+            ..Self::default()
+        }
+    }
+
     /// Adds a reading made at `time_s`.
     fn add(&mut self, info: &TcpInfo, time_s: f64) -> SenderReadings {
         let mss = u64::from(info.snd_mss.max(1));

@@ -3,6 +3,7 @@
 use super::transit::TransitCounters;
 use caudal_core::readings::{ReceiverReadings, SenderReadings};
 use caudal_core::sample::{ReceiverCounters, SenderCounters};
+use caudal_core::tcp_trace::TcpTrace;
 use caudal_sys::clock::CpuClock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -59,6 +60,7 @@ pub struct FlowCounters {
 #[derive(Debug, Default)]
 pub(super) struct ConnectionReadings {
     pub(super) sender: Option<SenderReadings>,
+    pub(super) trace: Option<TcpTrace>,
     pub(super) receiver: Option<ReceiverReadings>,
 }
 

@@ -11,6 +11,7 @@ use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpSnapshot,
 };
 use caudal_core::sequence::SequenceCounts;
+use caudal_core::tcp_trace::TcpTrace;
 use caudal_core::text::ExternalText;
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
 use caudal_sys::{affinity, udp};
@@ -240,6 +241,12 @@ impl FlowThread {
         }
     }
 
+    /// The course of its connection, where it was recorded.
+    fn trace(&self) -> Option<TcpTrace> {
+        let counters = &self.context.counters;
+        counters.with_readings(|readings| readings.trace.clone())
+    }
+
     /// The final report of a flow whose thread was joined.
     pub(super) fn end(&self) -> FlowEnd {
         let mut counters = self.counters();
@@ -253,6 +260,7 @@ impl FlowThread {
             spacing: self.outcome.spacing,
             sequence: self.outcome.sequence.clone(),
             delay: self.outcome.delay,
+            trace: self.trace(),
             failure: self.outcome.failure.clone(),
         }
     }

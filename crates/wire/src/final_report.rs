@@ -1,10 +1,10 @@
 //! The final report of a server, by the workload of its test.
 
+use crate::trains::TrainsAccount;
 use caudal_core::arrivals::ArrivalSeries;
 use caudal_core::connect::ConnectAccount;
 use caudal_core::quality::SenderQueue;
 use caudal_core::sample::FlowEnd;
-use caudal_core::trains::TrainsAccount;
 use caudal_core::transfer::TransferEnd;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};

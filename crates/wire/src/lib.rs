@@ -20,3 +20,4 @@ pub mod offered;
 pub mod preamble;
 pub mod protocol;
 pub mod server_instance;
+pub mod trains;

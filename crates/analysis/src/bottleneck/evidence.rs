@@ -1,6 +1,7 @@
 //! The evidence about a flow.
 
 use crate::timeline::MeasuredFlow;
+use caudal_core::tcp_trace::TcpReading;
 
 /// The part of the rate asked for that counts as reaching it.
 pub const REACHED: f64 = 0.98;
@@ -22,6 +23,10 @@ pub(super) fn is_full(ceiling_share: f64) -> bool {
 pub struct Evidence<'a> {
     /// The flow over the measured part.
     pub measured: &'a MeasuredFlow,
+    /// What its sender's kernel said over time; empty where that is not known (TCP).
+    pub trace: &'a [TcpReading],
+    /// Its congestion control (TCP).
+    pub congestion: Option<&'a str>,
     /// The rate asked of it, bit/s.
     pub asked_bps: Option<u64>,
     /// `true` when socket buffers were set by hand.

@@ -9,6 +9,7 @@
 mod evidence;
 mod find;
 mod full_window;
+mod loss_pattern;
 mod network;
 mod processor;
 mod receiver;

@@ -2,6 +2,7 @@
 
 use super::evidence::{Evidence, percent};
 use super::full_window::limited_by_full_window;
+use super::loss_pattern::{LossPattern, loss_pattern};
 use super::retransmissions::Retransmissions;
 use super::round_trip::{min_rtt_s, round_trips};
 use super::time_shares::TimeShares;
@@ -49,16 +50,23 @@ pub(super) fn limited_by_network(
     };
     let retransmissions = Some(retransmissions).filter(|_| !evidence.is_loopback);
     let rtt_s = readings.mean(readings.rtt_sum_us) / 1e6;
+    let pattern = loss_pattern(evidence.trace, evidence.congestion, last.mss);
+    let pattern = pattern.filter(|_| retransmissions.is_some());
     // Delays that differ from segment to segment look like a queue.
     let frequent = retransmissions
         .as_ref()
         .and_then(Retransmissions::limited_by_frequent_reordering);
     frequent
         .or_else(|| {
+            // Bursts that a policer drops queue at a faster link before it.
+            let of_policer = pattern.filter(LossPattern::excludes_full_link);
+            retransmissions.as_ref()?.limited_by_pattern(of_policer?)
+        })
+        .or_else(|| {
             let is_queued = readings.share(readings.queued) >= USUALLY;
             is_queued.then(|| link_limit(evidence, last, &outstanding))
         })
-        .or_else(|| retransmissions.and_then(|all| all.limited_by()))
+        .or_else(|| retransmissions.and_then(|all| all.limited_by(pattern)))
         .or_else(|| limited_by_full_window(evidence, &readings))
         .or_else(|| limited_by_slow_start(&readings, last))
         .unwrap_or_else(|| by_congestion_window(rtt_s))

@@ -1,7 +1,8 @@
 //! What a TCP connection retransmitted, and what that says of the network.
 
 use super::evidence::{Evidence, MIN_SHARE};
-use super::round_trip::round_trips;
+use super::loss_pattern::{LossPattern, SIMILAR};
+use super::round_trip::{min_rtt_s, round_trips};
 use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy};
 use caudal_core::readings::SenderReadings;
 use caudal_core::sample::TcpSnapshot;
@@ -34,11 +35,107 @@ pub(super) struct Retransmissions<'a> {
 }
 
 impl Retransmissions<'_> {
-    /// What limits the connection of reordering, loss and timeouts; without a queue, whose tail drops are the link's.
-    pub(super) fn limited_by(&self) -> Option<LimitedBy> {
+    /// What limits the connection of reordering, loss and timeouts; without a queue, whose tail drops are the link's. Losses are judged by
+    /// their pattern over time, where the sender's readings show one.
+    pub(super) fn limited_by(&self, pattern: Option<LossPattern>) -> Option<LimitedBy> {
         self.limited_by_reordering()
-            .or_else(|| self.limited_by_loss())
+            .or_else(|| match pattern {
+                Some(pattern) => self.limited_by_pattern(pattern),
+                None => self.limited_by_loss(),
+            })
             .or_else(|| self.limited_by_timeouts())
+    }
+
+    /// What losses with this pattern say of the network.
+    pub(super) fn limited_by_pattern(&self, pattern: LossPattern) -> Option<LimitedBy> {
+        let retransmitted = format!(
+            "{} segments retransmitted ({:.2} %), {}",
+            self.retransmits(),
+            self.loss()? * 100.0,
+            self.round_trips()
+        );
+        let by = |cause, text: String| Some(LimitedBy::because(cause, Bottleneck::Network, text));
+        let ms = |s: f64| format!("{:.1} ms", s * 1e3);
+        match pattern {
+            LossPattern::FullLink { queue_s } => by(
+                Cause::LinkRate,
+                format!(
+                    "the path is full: a queue of {} most of the time; {retransmitted}",
+                    ms(queue_s)
+                ),
+            ),
+            LossPattern::Overflow { queue_s } => by(
+                Cause::LinkRate,
+                format!(
+                    "its queue overflows at {} whenever the connection fills it; {retransmitted}",
+                    ms(queue_s)
+                ),
+            ),
+            LossPattern::SteadyAfterStart { queue_s } => by(
+                Cause::LinkRate,
+                format!(
+                    "the rate was steady after a queue of {} overflowed at the start; {retransmitted}",
+                    ms(queue_s)
+                ),
+            ),
+            LossPattern::SlowStartOverflow {
+                queue_s,
+                round_trips,
+            } => {
+                let of_path = queue_s / min_rtt_s(self.last).max(1e-6) * 100.0;
+                by(
+                    Cause::SlowStart,
+                    format!(
+                        "a queue of {} ({of_path:.0} % of the BDP) overflowed in slow start, and {round_trips:.0} round trips later the \
+                         connection was still recovering: measure longer, or with --omit; {retransmitted}",
+                        ms(queue_s)
+                    ),
+                )
+            }
+            LossPattern::Policer { rate_bps } => by(
+                Cause::Policer,
+                format!(
+                    "losses without a queue, all while {:.2} Mbit/s were delivered; {retransmitted}",
+                    rate_bps / 1e6
+                ),
+            ),
+            LossPattern::Random {
+                loss,
+                is_steady: true,
+            } => by(
+                Cause::LinkRate,
+                format!(
+                    "the rate was steady; {:.3} % of the segments were lost at random beside it, for which this congestion control does \
+                     not slow down; {retransmitted}",
+                    loss * 100.0
+                ),
+            ),
+            LossPattern::Random {
+                loss,
+                is_steady: false,
+            } => {
+                let mss = f64::from(self.last.mss.max(1));
+                let reno_bps = mss * 8.0 / self.rtt_s().max(1e-6) * (1.5 / loss.max(1e-9)).sqrt();
+                by(
+                    Cause::RandomLoss,
+                    format!(
+                        "{:.3} % of the segments were lost at random after the start; Reno reaches {:.2} Mbit/s at such a loss; \
+                         {retransmitted}",
+                        loss * 100.0,
+                        reno_bps / 1e6
+                    ),
+                )
+            }
+            LossPattern::Heavy => Some(LimitedBy::new(
+                Bottleneck::Network,
+                format!("cannot tell how: {SIMILAR}; {retransmitted}"),
+            )),
+            LossPattern::Unknown(why) if self.loss()? >= MIN_LOSS => Some(LimitedBy::new(
+                Bottleneck::Network,
+                format!("cannot tell how: {why}; {retransmitted}"),
+            )),
+            LossPattern::Unknown(_) => None,
+        }
     }
 
     /// Reordering so frequent that the round-trip time tells nothing about a queue.

@@ -82,6 +82,8 @@ fn limited_by(change: impl FnOnce(&mut Recorded)) -> LimitedBy {
     };
     find(&Evidence {
         measured: &measured,
+        trace: &[],
+        congestion: None,
         asked_bps: all.asked_bps,
         window_set: all.window_set,
         machine_busy: all.machine_busy,

@@ -35,11 +35,11 @@ pub(super) struct Level {
 }
 
 impl Level {
-    pub(super) fn from_s(&self) -> f64 {
+    pub(super) fn start_s(&self) -> f64 {
         self.samples.first().map_or(0.0, |first| first.start_s)
     }
 
-    pub(super) fn to_s(&self) -> f64 {
+    pub(super) fn end_s(&self) -> f64 {
         self.samples.last().map_or(0.0, |last| last.end_s)
     }
 
@@ -48,7 +48,7 @@ impl Level {
     }
 
     pub(super) fn length_s(&self) -> f64 {
-        self.to_s() - self.from_s()
+        self.end_s() - self.start_s()
     }
 
     fn bps(&self) -> f64 {
@@ -63,7 +63,7 @@ impl Level {
             self.bps() / 1e6
         );
         let beyond = self.bytes() as f64 - longest.bps() * self.length_s() / 8.0;
-        if self.to_s() <= longest.from_s() && beyond > 0.0 {
+        if self.end_s() <= longest.start_s() && beyond > 0.0 {
             format!(
                 "{carried}, {:.3} MB more than at the level after it",
                 beyond / 1e6
@@ -100,8 +100,8 @@ impl Levels {
         others
             .map(|level| Episode {
                 kind: EpisodeKind::RateLevel,
-                from_s: level.from_s(),
-                to_s: Some(level.to_s()),
+                from_s: level.start_s(),
+                to_s: Some(level.end_s()),
                 direction: Some(direction),
                 evidence: level.evidence(longest),
             })
@@ -274,7 +274,7 @@ mod tests {
         let rounded = |value: f64| (value * 10.0).round() / 10.0;
         found
             .iter()
-            .map(|level| (rounded(level.from_s()), rounded(level.bps() / 1e6)))
+            .map(|level| (rounded(level.start_s()), rounded(level.bps() / 1e6)))
             .collect()
     }
 
@@ -363,7 +363,7 @@ mod tests {
             if !found.is_empty() {
                 let count: usize = found.iter().map(|level| level.samples.len()).sum();
                 prop_assert!(count <= samples.len());
-                prop_assert!(found.windows(2).all(|pair| pair[0].to_s() <= pair[1].from_s() + 1e-9));
+                prop_assert!(found.windows(2).all(|pair| pair[0].end_s() <= pair[1].start_s() + 1e-9));
             }
         }
     }

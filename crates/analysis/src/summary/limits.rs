@@ -2,10 +2,14 @@
 
 use super::context::{Context, DirectionFlows};
 use crate::bottleneck::{Evidence, at_share_of_link, find, find_by_loss};
+use crate::timeline::MeasuredFlow;
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::loss::Loss;
 use caudal_core::plan::Transport;
+use caudal_core::sample::{FlowEnd, FlowRecord};
 use caudal_core::summary::Ceiling;
+use caudal_core::tcp_trace::{TcpReading, TcpTrace};
+use caudal_core::text::ExternalText;
 
 /// The bottleneck of one direction. Flows may differ: what limited the most payload is named.
 pub(super) fn limited_by(
@@ -29,12 +33,16 @@ pub(super) fn limited_by(
     if let Some(by) = cut_off_by_proxy(context) {
         return by;
     }
-    let found: Vec<(u64, LimitedBy)> = flows
-        .measured
-        .iter()
-        .map(|measured| {
+    let measured = flows.records.iter().filter_map(|record| {
+        let measured = context.timeline.measured(record.flow.id)?;
+        Some((*record, measured))
+    });
+    let found: Vec<(u64, LimitedBy)> = measured
+        .map(|(record, measured)| {
             let by = find(&Evidence {
-                measured,
+                measured: &measured,
+                trace: measured_trace(record, &measured),
+                congestion: record.sender.as_ref().and_then(congestion),
                 asked_bps: context
                     .bulk
                     .rate
@@ -79,6 +87,24 @@ pub(super) fn limited_by(
         Some(by) => (*by).clone(),
         None => LimitedBy::unknown("nothing was measured"),
     }
+}
+
+/// The readings of a flow's connection in its measured part.
+fn measured_trace<'a>(record: &'a FlowRecord, measured: &MeasuredFlow) -> &'a [TcpReading] {
+    let trace = record.sender.as_ref().and_then(|end| end.trace.as_ref());
+    let all = trace.map_or(&[][..], TcpTrace::readings);
+    let end_us = (measured.start_ns + measured.elapsed_ns) / 1000;
+    let from = all.partition_point(|reading| reading.at_us < measured.start_ns / 1000);
+    let to = all.partition_point(|reading| reading.at_us <= end_us);
+    &all[from..to.max(from)]
+}
+
+/// The congestion control of a sender.
+fn congestion(end: &FlowEnd) -> Option<&str> {
+    end.granted
+        .congestion
+        .as_ref()
+        .map(ExternalText::as_received)
 }
 
 /// The bottleneck where what either kernel knows is of a connection to something on the way.

@@ -139,8 +139,8 @@ fn summarise_direction(
         flows: Some(records.len()),
         goodput_bps: goodput,
         level: level.map(|level| RateLevel {
-            from_s: level.from_s(),
-            to_s: level.to_s(),
+            from_s: level.start_s(),
+            to_s: level.end_s(),
             overall_bps: part.bytes.unwrap_or(0) as f64 * 8.0 / part.elapsed_s,
         }),
         goodput_trusted: Some(trusted),

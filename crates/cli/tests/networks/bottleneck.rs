@@ -44,7 +44,7 @@ pub fn trials() -> Vec<Trial> {
             Situation {
                 link: "delay = \"10ms\"\nloss = 0.01".to_owned(),
                 expect: ("network", Some("random_loss")),
-                evidence: "a few at a time",
+                evidence: "lost at random after the start",
                 ..pair.clone()
             },
         ),
@@ -54,7 +54,7 @@ pub fn trials() -> Vec<Trial> {
                 link: "delay = \"10ms\"\nforward = { policer = { rate = \"10M\", burst = 30000 } }"
                     .to_owned(),
                 expect: ("network", Some("policer")),
-                evidence: " at once, and what was delivered between losses keeps to",
+                evidence: "losses without a queue",
                 ..pair.clone()
             },
         ),

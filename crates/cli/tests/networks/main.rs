@@ -14,6 +14,7 @@ mod kernel;
 mod known_paths;
 mod lab;
 mod levels;
+mod loss_patterns;
 mod narrow_path;
 mod outages;
 mod quality;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         known_paths,
         lab,
         levels,
+        loss_patterns,
         narrow_path,
         outages,
         quality,

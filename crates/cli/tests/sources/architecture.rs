@@ -13,7 +13,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
     ("caudal-analysis", &["caudal-core"]),
     ("caudal-topology", &["caudal-core"]),
     ("caudal-predict", &["caudal-simulate"]),
-    ("caudal-probe", &["caudal-core", "caudal-sys"]),
+    ("caudal-probe", &["caudal-sys", "caudal-wire"]),
     ("caudal-link", &["caudal-topology"]),
     ("caudal-simulate", &["caudal-analysis", "caudal-link"]),
     ("caudal-wire", &["caudal-core"]),

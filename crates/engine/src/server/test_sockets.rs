@@ -140,7 +140,7 @@ impl<'a> TestSockets<'a> {
 
     /// Goes on with those flows that the client names; the others are closed.
     fn reduce(mut self, kept: &[u32]) -> Result<CollectedFlows, RunError> {
-        let reduced = reduced_to(&self.plan, kept)
+        let reduced = reduced_to(self.plan, kept)
             .ok_or_else(|| RunError::Protocol("the test cannot go on with so few flows".into()))?;
         let mut flows = Vec::with_capacity(reduced.flows.len());
         for (old, flow) in reduced.flows {

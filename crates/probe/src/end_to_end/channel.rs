@@ -2,7 +2,7 @@
 
 use caudal_core::interface::{InterfaceLink, LinkErrors};
 use caudal_core::plan::{Direction, PlannedTrains};
-use caudal_core::trains::SeriesReadings;
+use caudal_wire::trains::SeriesReadings;
 
 /// Trains as both ends saw them.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,8 +8,8 @@ use crate::duplex::{
 };
 use caudal_core::interface::{InterfaceLink, LinkErrors};
 use caudal_core::plan::{PlannedTrains, TrainSeries, TrainSpacing};
-use caudal_core::trains::SeriesReadings;
 use caudal_core::units::BitRate;
+use caudal_wire::trains::SeriesReadings;
 
 /// Load of light runs in each direction, as a share of the lower capacity; paths below `SLOW` take the higher one.
 const LIGHT: f64 = 0.1;
@@ -332,7 +332,7 @@ fn loss(readings: Option<&SeriesReadings>) -> Option<RunLoss> {
 mod tests {
     use super::*;
     use crate::end_to_end::TrainsReadings;
-    use caudal_core::trains::ReceivedTrains;
+    use caudal_wire::trains::ReceivedTrains;
 
     #[test]
     fn what_one_direction_carries_after_the_other_ended_is_not_carried_together() {

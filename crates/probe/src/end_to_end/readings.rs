@@ -4,8 +4,8 @@ use super::clock_skew::{TimedDelay, clock_skew};
 use crate::available_bandwidth::DelayStream;
 use crate::narrow_capacity::{PairReading, TrainArrival};
 use caudal_core::plan::TrainSpacing;
-use caudal_core::trains::{SeriesReadings, TrainTimes};
 use caudal_core::units::BitRate;
+use caudal_wire::trains::{SeriesReadings, TrainTimes};
 
 /// Maximum excess of a gap between departures over the planned one: beyond twice the gap, or a millisecond more, the stream is not as planned.
 const MAX_GAPS: u64 = 2;
@@ -149,7 +149,7 @@ fn left_evenly(train: &TrainTimes, gap_ns: u64) -> bool {
 mod tests {
     use super::*;
     use caudal_core::plan::TrainSeries;
-    use caudal_core::trains::{DatagramTimes, ReceivedTrains, SentTrains};
+    use caudal_wire::trains::{DatagramTimes, ReceivedTrains, SentTrains};
 
     fn readings(
         datagrams: u32,

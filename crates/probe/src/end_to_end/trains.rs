@@ -6,8 +6,8 @@ use super::settings::EndToEndSettings;
 use crate::cannot_tell::CannotTell;
 use crate::narrow_capacity::{TrainsEstimate, estimate_trains};
 use caudal_core::plan::{Direction, MAX_TIMED_DATAGRAMS, PlannedTrains, TrainSeries, TrainSpacing};
-use caudal_core::trains::SeriesReadings;
 use caudal_core::units::BitRate;
+use caudal_wire::trains::SeriesReadings;
 
 /// Number of first trains, and datagrams of each.
 const FIRST_TRAINS: u32 = 3;

@@ -1,13 +1,13 @@
 //! Two ends of a network in virtual time that send each other trains.
 
 use caudal_core::plan::{MAX_TIMED_DATAGRAMS, PlannedTrains, TrainSeries, TrainSpacing};
-use caudal_core::trains::{DatagramTimes, ReceivedTrains, SentTrains, SeriesReadings};
 use caudal_link::frame::{Frame, MacAddress};
 use caudal_link::model::{HostArrival, NetworkModel};
 use caudal_link::time::SimTime;
 use caudal_probe::end_to_end::{EndReading, TrainChannel, TrainsReadings};
 use caudal_stats::random::SplitMix64;
 use caudal_topology::{LinkEnd, Topology, TopologyFile};
+use caudal_wire::trains::{DatagramTimes, ReceivedTrains, SentTrains, SeriesReadings};
 use std::convert::Infallible;
 
 /// The bytes of a frame besides the payload of its datagram: Ethernet with check sequence, IPv4 and UDP.

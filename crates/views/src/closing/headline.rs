@@ -5,7 +5,7 @@ use super::round_trip::rtt_line;
 use super::window;
 use crate::text::{bits, fold};
 use crate::width::LineWidth;
-use caudal_core::bottleneck::{Bottleneck, LimitedBy};
+use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy};
 use caudal_core::loss::Loss;
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::{DirectionRepeats, Run};
@@ -188,7 +188,12 @@ pub(super) fn explanation(run: &Run, summary: &DirectionSummary, width: LineWidt
 /// The bottleneck of a direction, with the evidence where that is all there is to say.
 fn limit_line(limit: &LimitedBy) -> String {
     let name = limit.name();
-    let is_bare = limit.limit == Bottleneck::Network && limit.cause.is_none();
+    // What a policer or losses did is said by the figures.
+    let is_bare = limit.limit == Bottleneck::Network
+        && matches!(
+            limit.cause,
+            None | Some(Cause::Policer | Cause::RandomLoss | Cause::SlowStart)
+        );
     match limit.limit {
         Bottleneck::Unknown => format!("  limited by: {name}: {}", limit.evidence),
         _ if is_bare => format!("  limited by: {name}: {}", limit.evidence),

@@ -105,6 +105,7 @@ impl EchoThread {
             counters: Counters::Receiver(self.counters.receiver(0)),
             granted,
             spacing: None,
+            trace: None,
             sequence: None,
             delay: None,
             failure: failure.map(Into::into),

@@ -4,7 +4,7 @@ use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::{Direction, TrainsPlan};
 use caudal_core::text::ExternalText;
-use caudal_core::trains::{SeriesReadings, TrainsAccount};
+use caudal_wire::trains::{SeriesReadings, TrainsAccount};
 use std::time::Duration;
 
 /// The measurements of trains.

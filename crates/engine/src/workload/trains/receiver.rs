@@ -3,11 +3,11 @@
 use super::signals::TrainSignals;
 use super::wall_offset::WallOffset;
 use caudal_core::plan::TrainSeries;
-use caudal_core::trains::{DatagramTimes, ReceivedTrains};
 use caudal_flow::{TestLimit, reply_to_proof};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::udp::{self, GroReceiver, ReceivedBatch, Wait};
 use caudal_wire::datagram::{DatagramHeader, DatagramKind, OpeningDatagram};
+use caudal_wire::trains::{DatagramTimes, ReceivedTrains};
 use std::io;
 use std::net::UdpSocket;
 use std::time::Duration;

@@ -2,10 +2,10 @@
 
 use super::signals::TrainSignals;
 use caudal_core::plan::{TrainSeries, TrainSpacing};
-use caudal_core::trains::{DatagramTimes, SentTrains};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::udp::ManySender;
 use caudal_wire::datagram::{DatagramHeader, DatagramKind, HEADER_BYTES, fill_payload};
+use caudal_wire::trains::{DatagramTimes, SentTrains};
 use std::io;
 use std::net::UdpSocket;
 use std::time::Duration;

@@ -10,13 +10,13 @@ use caudal_core::path::{
 };
 use caudal_core::plan::{Plan, PlannedTrains, TrainsPlan};
 use caudal_core::quality::QualityReport;
-use caudal_core::trains::{SeriesReadings, TrainsAccount};
 use caudal_core::units::ByteCount;
 use caudal_core::warning::{Warning, WarningCode};
 use caudal_engine::{LocalOptions, Outcome, RunError, StartedRun};
 use caudal_probe::end_to_end::{EndReading, TrainChannel, TrainsReadings};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
+use caudal_wire::trains::{SeriesReadings, TrainsAccount};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A measurement between both ends while it is under way.

@@ -1,8 +1,8 @@
 //! The trains of one direction as both ends saw them.
 
 use super::account::{ReceivedTrains, SentTrains};
-use crate::plan::TrainSeries;
-use crate::units::BitRate;
+use caudal_core::plan::TrainSeries;
+use caudal_core::units::BitRate;
 
 /// The trains of one direction as both ends saw them.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +83,7 @@ impl TrainTimes {
 mod tests {
     use super::super::times::DatagramTimes;
     use super::*;
-    use crate::plan::TrainSpacing;
+    use caudal_core::plan::TrainSpacing;
 
     fn times(each: &[(u32, u64)]) -> DatagramTimes {
         let mut times = DatagramTimes::default();

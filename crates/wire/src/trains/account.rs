@@ -1,7 +1,7 @@
 //! The account that an end gives of trains.
 
 use super::times::DatagramTimes;
-use crate::interface::{InterfaceLink, LinkErrors};
+use caudal_core::interface::{InterfaceLink, LinkErrors};
 use serde::{Deserialize, Serialize};
 
 /// The datagrams that an end has sent.
