@@ -137,6 +137,8 @@ pub enum WarningCode {
     Outage,
     /// The rate of a direction was at several levels.
     SeveralLevels,
+    /// Round trips were far longer than usual at times.
+    DelayEpisodes,
     /// The peer's program stood still for a time.
     PeerStopped,
     /// This program, or its host, stood still for a time.
@@ -147,7 +149,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 51] = [
+    pub const ALL: [Self; 52] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -197,6 +199,7 @@ impl WarningCode {
         Self::TcpProxy,
         Self::Outage,
         Self::SeveralLevels,
+        Self::DelayEpisodes,
         Self::PeerStopped,
         Self::ProgramStopped,
     ];
@@ -254,6 +257,7 @@ impl WarningCode {
             Self::TcpProxy => "tcp_proxy",
             Self::Outage => "outage",
             Self::SeveralLevels => "several_levels",
+            Self::DelayEpisodes => "delay_episodes",
             Self::PeerStopped => "peer_stopped",
             Self::ProgramStopped => "program_stopped",
             Self::Unknown(name) => name,
@@ -369,6 +373,9 @@ impl WarningCode {
             Self::Outage => {
                 "nothing passed between the ends for a time: the path was interrupted, or the peer's host was down"
             }
+            Self::DelayEpisodes => {
+                "round trips were far longer than usual at times: the mean is that of the others"
+            }
             Self::SeveralLevels => {
                 "the rate was at several levels, each steady: the result is that of the longest"
             }
@@ -467,6 +474,9 @@ impl WarningCode {
                 "measure to the server's own address, without what stands between, to learn about the path"
             }
             Self::Outage => "look at what the network, or the peer's host, did at that time",
+            Self::DelayEpisodes => {
+                "look for other traffic that comes in bursts; what a queue adds under load is measured by `caudal quality`"
+            }
             Self::SeveralLevels => {
                 "a higher rate at the beginning is credit that a provider's token bucket grants: measure longer, or exclude it (--omit); \
                  otherwise look for other traffic"

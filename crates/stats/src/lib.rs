@@ -19,6 +19,7 @@ pub mod paired_ratio;
 pub mod proportion;
 pub mod quantile;
 pub mod random;
+pub mod repetition;
 mod special;
 pub mod steadiness;
 pub mod stop_rule;
@@ -55,6 +56,7 @@ pub use quantile::{
     DistributionSummary, QuantileRanks, correct_coordinated_omission, median, midpoint_median,
     nearest_rank, quantile, quantile_ranks, samples_needed, samples_needed_two_sided,
 };
+pub use repetition::{Repetition, repetition};
 pub use steadiness::{coefficient_of_variation, max_relative_residual, uncentred_correlation};
 pub use stop_rule::{StopDecision, StopRule};
 pub use trend::{MannKendall, mann_kendall};

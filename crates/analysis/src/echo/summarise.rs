@@ -1,5 +1,6 @@
 //! Summarising a round-trip test.
 
+use super::delay_episodes::delay_episodes;
 use super::options::EchoSummaryOptions;
 use super::outlier::{MAX_KEPT, MIN_FOR_OUTLIERS, OUTLIER_FACTOR, outlier};
 use super::record::{EchoRecord, EchoSeries, OneWayTransit, Reply, StampedRoundTrip};
@@ -64,6 +65,12 @@ impl EchoRecord {
             .iter()
             .collect();
         let rtt_us = pooled_distribution(&rtts, confidence).map(non_negative);
+        let (usual, delayed) = without_delay_episodes(all);
+        let mean_of = if delayed > 0 {
+            pooled_distribution(&usual, confidence).map(non_negative)
+        } else {
+            rtt_us
+        };
         ReplySummary {
             sent,
             lost,
@@ -72,7 +79,8 @@ impl EchoRecord {
             loss: wilson(lost, sent, confidence),
             first_us: firsts.mean(),
             rtt_us,
-            mean_us: rtt_us.map(|rtt| rtt.mean_estimate()),
+            mean_us: mean_of.map(|rtt| rtt.mean_estimate()),
+            delayed: (delayed > 0).then_some(delayed),
             outliers: outliers(&rtts, all, options),
             kernel: kernel_split(all, confidence),
             lateness_us: lateness(all),
@@ -139,6 +147,19 @@ impl EchoRecord {
             pdv_max_us: *variation.last()?,
         })
     }
+}
+
+/// The round trips outside of delay episodes, and the number of messages in them.
+fn without_delay_episodes(all: &[&EchoSeries]) -> (Vec<Vec<Option<f64>>>, u64) {
+    let mut delayed = 0;
+    let usual = all.iter().map(|series| {
+        let mut rtts: Vec<Option<f64>> = series.replies.iter().copied().map(rtt_us).collect();
+        for one in delay_episodes(series).iter().rev() {
+            delayed += rtts.drain(one.first..=one.last).count() as u64;
+        }
+        rtts
+    });
+    (usual.collect(), delayed)
 }
 
 /// The round trips beyond ten times the 99th percentile, and the kernel's account of the longest.

@@ -1,6 +1,6 @@
 //! The rate of a test that changes at once: the result is that of one level, and the others are named with their times.
 
-use crate::support::network::{Network, inside, missing_shaper};
+use crate::support::network::{Network, SERVER, inside, missing, missing_shaper};
 use crate::support::{Running, trial};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -11,6 +11,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 pub fn trials() -> Vec<Trial> {
     vec![
+        trial(
+            "bursts_of_other_traffic_are_delay_episodes",
+            missing_shaper().or_else(|| missing(&["socat", "bash"])),
+            bursts,
+        ),
         trial(
             "a_credit_at_the_beginning_is_no_part_of_the_result",
             missing_shaper(),
@@ -101,4 +106,32 @@ fn other_traffic() {
             .any(|(from_s, to_s)| *from_s > 4.0 && to_s - from_s > 1.5),
         "{others:?}"
     );
+}
+
+/// Bursts of other traffic that fill the queue of a link every 0.5 s.
+fn bursts() {
+    let network = Network::build();
+    network.shape("50mbit");
+    let _server = network.serve("");
+    let script = format!(
+        "for nth in $(seq 30); do head -c 120000 /dev/zero | socat -u -b 1400 - UDP-SENDTO:{SERVER}:9; sleep 0.5; done"
+    );
+    let mut others = inside(&network.client, "bash");
+    let others = Running::start(others.args(["-c", &script]));
+    let ended = network.run_client("rtt --proto udp --every 2ms -t 8 --json");
+    drop(others);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let run = ended.json();
+    let replies = &run["summary"]["sizes"][0]["pooled"];
+    let (usual_us, all_us) = (&replies["mean_us"]["mean"], &replies["rtt_us"]["mean"]);
+    let (usual_us, all_us) = (usual_us.as_f64().unwrap(), all_us.as_f64().unwrap());
+    assert!(usual_us < all_us, "{usual_us} {all_us}");
+    let found = run["episodes"].as_array().unwrap();
+    let found: Vec<&Value> = found.iter().filter(|one| one["kind"] == "delay").collect();
+    let [one] = found[..] else {
+        panic!("{}", run["episodes"]);
+    };
+    // 60 kB of queue at 50 Mbit/s; the bursts take some time themselves.
+    let evidence = one["evidence"].as_str().unwrap();
+    assert!(evidence.contains(" times, one every 0.5"), "{evidence}");
 }

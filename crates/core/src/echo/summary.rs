@@ -47,9 +47,12 @@ pub struct ReplySummary {
     /// Round-trip times, µs; absent when no reply came in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<DistributionSummary>,
-    /// Their mean with its interval, µs; absent when no reply came in time.
+    /// Their mean with its interval, µs, without those of delay episodes; absent when no reply came in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<Estimate>,
+    /// Messages in delay episodes; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed: Option<u64>,
     /// The round trips beyond ten times the 99th percentile; absent where there are none, and below 100 replies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outliers: Option<RoundTripOutliers>,

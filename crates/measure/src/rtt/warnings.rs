@@ -1,5 +1,6 @@
 //! The warnings about a round-trip test.
 
+use super::assemble::episodes;
 use super::conditions::RttConditions;
 use crate::path_mtu::{black_hole, fitting_payload, is_black_hole};
 use caudal_core::episode::Episode;
@@ -29,7 +30,7 @@ pub(super) fn warnings(measured: &RttConditions<'_>) -> Vec<Warning> {
             warnings.extend(failures.map(|why| Warning::new(WarningCode::FlowFailed, why.clone())));
         }
     }
-    warnings.extend(echo.episodes.iter().map(Episode::warning));
+    warnings.extend(episodes(measured).iter().map(Episode::warning));
     for change in &echo.changed {
         warnings.push(Warning::new(WarningCode::ServerChangedPlan, change.clone()));
     }

@@ -144,24 +144,32 @@ impl Closing<'_> {
         };
         let doubt = match self.run.episodes.iter().find(|one| one.is_open()) {
             Some(silence) => format!("; until {:.1} s only", silence.from_s),
-            None if rtt.mean_trusted => String::new(),
+            None if rtt.mean_trusted || replies.delayed.is_some() => String::new(),
             None => "; unreliable: too few independent samples".to_owned(),
+        };
+        let usual = match (replies.delayed, replies.mean_us) {
+            (Some(_), Some(usual)) => usual,
+            _ => rtt.mean_estimate(),
+        };
+        let outside = match replies.delayed {
+            Some(delayed) => format!(" without {delayed} messages in delay episodes"),
+            None => String::new(),
         };
         let interval = if rtt.confidence > 0.0 {
             let estimate = Estimate {
-                mean: rtt.mean / 1e6,
-                low: rtt.mean_low / 1e6,
-                high: rtt.mean_high / 1e6,
+                mean: usual.mean / 1e6,
+                low: usual.low.max(0.0) / 1e6,
+                high: usual.high / 1e6,
                 confidence: rtt.confidence,
-                n: rtt.n,
+                n: usual.n,
                 method: IntervalMethod::BatchMeansT,
             };
             let shown = EstimateInUnit::new(&estimate, Unit::Seconds);
             format!(
-                "{} on average ({}, batch means over {} round trips{doubt})",
+                "{} on average{outside} ({}, batch means over {} round trips{doubt})",
                 shown.mean(),
                 shown.confidence_interval().unwrap_or_default(),
-                rtt.n
+                usual.n
             )
         } else {
             format!("{} on average (one value: no interval)", time_us(rtt.mean))
