@@ -1,13 +1,12 @@
 //! The document of a round-trip test.
 
 use super::conditions::RttConditions;
+use super::episodes::episodes;
 use super::warnings::warnings;
 use super::window::{idle_windows, next_step};
 use crate::bulk_recorder::seconds_to_the_microsecond;
-use caudal_analysis::echo::delay_episode;
 use caudal_analysis::framing::Framing;
 use caudal_analysis::link::{link_mtu, link_rate, timestamps};
-use caudal_core::episode::Episode;
 use caudal_core::plan::{Direction, EchoSchedule, PlanRecord, PlannedFlow, RttPlanRecord};
 use caudal_core::prediction::PredictionCheck;
 use caudal_core::run::{
@@ -43,16 +42,6 @@ pub(super) fn assemble(measured: &RttConditions<'_>, header: RunHeader) -> Run {
         warnings: warnings(measured),
         ..Run::new(header, plan)
     }
-}
-
-/// The episodes seen while the test ran, and those of delay in its round trips.
-pub(super) fn episodes(measured: &RttConditions<'_>) -> Vec<Episode> {
-    let series = measured.echo.record.series.iter();
-    let delays = series.filter_map(|series| delay_episode(series, measured.confidence));
-    let mut all = measured.echo.episodes.clone();
-    all.extend(delays);
-    all.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
-    all
 }
 
 fn connections(echo: &RttOutcome) -> Vec<FlowReport> {

@@ -2,6 +2,7 @@
 
 mod assemble;
 mod conditions;
+mod episodes;
 mod request;
 mod warnings;
 mod window;

@@ -1,7 +1,7 @@
 //! The warnings about a round-trip test.
 
-use super::assemble::episodes;
 use super::conditions::RttConditions;
+use super::episodes::episodes;
 use crate::path_mtu::{black_hole, fitting_payload, is_black_hole};
 use caudal_core::episode::Episode;
 use caudal_core::plan::{EchoSchedule, MAX_DATAGRAM, Transport};
