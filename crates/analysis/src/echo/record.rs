@@ -2,6 +2,7 @@
 
 use super::outlier::SlowestRoundTrips;
 use caudal_core::echo::ClockOffsetLine;
+use caudal_core::loss::RefusedSends;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -74,6 +75,8 @@ pub struct EchoSeries {
     pub replies: Vec<Reply>,
     /// The departures of the others, when they were scheduled; as many as `replies` then.
     pub departures: Vec<Departure>,
+    /// Of the messages without a reply, those that this host's kernel refused to send.
+    pub refused: RefusedSends,
     /// Replies that came after their message had been given up.
     pub late: u64,
     /// Replies to messages that had been answered already.

@@ -7,6 +7,7 @@ use caudal_core::echo::{
     ClientSummary, KernelSplit, Lateness, OneWaySummary, ReplySummary, RoundTripOutlier,
     RoundTripOutliers, SizeSummary,
 };
+use caudal_core::loss::RefusedSends;
 use caudal_stats::{
     DistributionSummary, Welford, batch_means, nearest_rank, samples_needed, wilson,
 };
@@ -57,6 +58,10 @@ impl EchoRecord {
             .collect();
         let sent = rtts.iter().map(Vec::len).sum::<usize>() as u64;
         let lost = rtts.iter().flatten().filter(|rtt| rtt.is_none()).count() as u64;
+        let mut refused = RefusedSends::default();
+        for series in all {
+            refused += series.refused;
+        }
         let firsts: Welford = all
             .iter()
             .filter_map(|series| rtt_us(series.first?))
@@ -67,6 +72,8 @@ impl EchoRecord {
         ReplySummary {
             sent,
             lost,
+            refused: Some(refused.refused).filter(|count| *count > 0),
+            forbidden: Some(refused.forbidden).filter(|count| *count > 0),
             late: all.iter().map(|series| series.late).sum(),
             duplicate: all.iter().map(|series| series.duplicate).sum(),
             loss: wilson(lost, sent, confidence),

@@ -1,7 +1,7 @@
 //! The warnings about a bulk transfer.
 
 use super::context::{Context, DirectionFlows};
-use crate::bottleneck::REACHED;
+use crate::bottleneck::{REACHED, offered_bps};
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::episode::Episode;
 use caudal_core::loss::Loss;
@@ -138,7 +138,9 @@ fn rate_warnings(
     }
     let slow = flows.measured.iter().find_map(|flow| {
         let sent = flow.sender_bytes? as f64 * 8e9 / flow.sender_elapsed_ns?.max(1) as f64;
-        (sent < REACHED * asked.as_f64()).then_some(sent)
+        // What the kernel refused has a warning of its own.
+        let offered = loss.map_or(sent, |loss| offered_bps(sent, loss));
+        (offered < REACHED * asked.as_f64()).then_some(sent)
     });
     if let Some(sent) = slow {
         warnings.push(Warning::new(
@@ -154,12 +156,11 @@ fn rate_warnings(
 fn loss_warnings(flows: &DirectionFlows<'_>, loss: &Loss, warnings: &mut Vec<Warning>) {
     let direction = flows.direction.in_text();
     let location = loss.location.unwrap_or_default();
-    if let Some(refused) = location.sender_refused.filter(|count| *count > 0) {
-        warnings.push(Warning::new(
-            WarningCode::SendRefused,
-            format!("{direction}: the sender's kernel refused {refused} datagrams"),
-        ));
-    }
+    let host = match flows.direction {
+        Direction::Up => "this host",
+        Direction::Down => "the server's host",
+    };
+    warnings.extend(location.refused().warning(direction, host));
     let granted = flows
         .records
         .iter()

@@ -9,6 +9,7 @@ mod bottleneck;
 mod captures;
 mod connect;
 mod first_screen;
+mod host_loss;
 mod intermediaries;
 mod kernel;
 mod known_paths;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         captures,
         connect,
         first_screen,
+        host_loss,
         intermediaries,
         kernel,
         known_paths,
