@@ -1,5 +1,6 @@
 //! The host at one end of a test, and the resources that end used.
 
+use crate::host_drops::{HostDrops, InterfaceTraffic};
 use crate::lab_link::LabLink;
 use crate::text::ExternalText;
 use schemars::JsonSchema;
@@ -82,6 +83,12 @@ pub struct Usage {
     pub udp_checksum_errors: Option<u64>,
     /// TCP segments the kernel dropped because their checksum was wrong, over all sockets of the host.
     pub tcp_checksum_errors: Option<u64>,
+    /// Packets that the kernel dropped, of all traffic of the host; absent where it does not show its counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drops: Option<HostDrops>,
+    /// The traffic of the interface towards the peer, of all programs; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface: Option<InterfaceTraffic>,
 }
 
 impl Usage {
@@ -100,6 +107,11 @@ impl Usage {
                 host_receive_drops: add(sum.host_receive_drops, more.host_receive_drops),
                 udp_checksum_errors: add(sum.udp_checksum_errors, more.udp_checksum_errors),
                 tcp_checksum_errors: add(sum.tcp_checksum_errors, more.tcp_checksum_errors),
+                drops: sum.drops.zip(more.drops).map(|(sum, more)| sum.plus(&more)),
+                interface: sum
+                    .interface
+                    .zip(more.interface)
+                    .map(|(sum, more)| sum.plus(&more)),
             })
     }
 }

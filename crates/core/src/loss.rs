@@ -109,7 +109,11 @@ pub struct LossLocation {
     /// receiver does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum: Option<u64>,
-    /// The rest, lost on the path; an upper bound where a number before is a lower one. Absent where it
+    /// Packets that the receiver's kernel dropped before its sockets, of all traffic of that host; absent where there are none, or too
+    /// few to be what was lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_host: Option<u64>,
+    /// The rest, lost on the path or in the receiving host; an upper bound where a number before is a lower one. Absent where it
     /// cannot be distinguished from drops at the receiving socket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<u64>,

@@ -141,13 +141,19 @@ pub enum WarningCode {
     PeerStopped,
     /// This program, or its host, stood still for a time.
     ProgramStopped,
+    /// A host dropped packets outside the sockets of the test.
+    HostDrops,
+    /// Other traffic passed the interface in use.
+    OtherTraffic,
+    /// The server ran another test at the same time.
+    AnotherTest,
     /// A code this version does not know.
     Unknown(Box<str>),
 }
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 51] = [
+    pub const ALL: [Self; 54] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -199,6 +205,9 @@ impl WarningCode {
         Self::SeveralLevels,
         Self::PeerStopped,
         Self::ProgramStopped,
+        Self::HostDrops,
+        Self::OtherTraffic,
+        Self::AnotherTest,
     ];
 
     /// The code as documents write it.
@@ -256,6 +265,9 @@ impl WarningCode {
             Self::SeveralLevels => "several_levels",
             Self::PeerStopped => "peer_stopped",
             Self::ProgramStopped => "program_stopped",
+            Self::HostDrops => "host_drops",
+            Self::OtherTraffic => "other_traffic",
+            Self::AnotherTest => "another_test",
             Self::Unknown(name) => name,
         }
     }
@@ -378,6 +390,13 @@ impl WarningCode {
             Self::ProgramStopped => {
                 "this program was stopped, or its host suspended, for a time: what was not measured then says nothing about the path"
             }
+            Self::HostDrops => {
+                "a host dropped packets outside the sockets of the test, which may be those that the test lost"
+            }
+            Self::OtherTraffic => {
+                "other traffic passed the interface in use during the test, and may have taken a part of the path"
+            }
+            Self::AnotherTest => "the server ran another test at the same time",
             Self::Unknown(_) => "a warning of a newer version",
         }
     }
@@ -477,6 +496,13 @@ impl WarningCode {
             Self::ProgramStopped => {
                 "measure again without stopping it; a frozen cgroup or a paused machine stops it too"
             }
+            Self::HostDrops => {
+                "look at the counters of that host: `nstat -az`, `ip -s link`, `nft list ruleset`"
+            }
+            Self::OtherTraffic => {
+                "measure without it, or take the sum for what the interface carried"
+            }
+            Self::AnotherTest => "measure again while nobody else does",
             Self::LogContradictory => {
                 "trust the intervals rather than the end; a newer version of the tool may not do this"
             }

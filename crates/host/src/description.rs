@@ -1,5 +1,6 @@
 //! The machine an end of a test runs on: its description, and the resources used during a test.
 
+use crate::drop_meter::DropMeter;
 use caudal_analysis::window::WINDOW_SYSCTLS;
 use caudal_core::host::{Host, Usage};
 use caudal_sys::clock::{monotonic_ns, process_cpu};
@@ -67,6 +68,7 @@ pub struct UsageMeter {
     qdisc_drops: Option<u64>,
     udp: Option<host::UdpMib>,
     tcp_checksum_errors: Option<u64>,
+    drops: DropMeter,
 }
 
 impl UsageMeter {
@@ -82,6 +84,7 @@ impl UsageMeter {
             qdisc_drops: interface.and_then(interface::qdisc_drops),
             udp: host::udp_counters(),
             tcp_checksum_errors: host::tcp_checksum_errors(),
+            drops: DropMeter::start(interface),
         }
     }
 
@@ -90,6 +93,7 @@ impl UsageMeter {
     pub fn read(&self) -> Usage {
         let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         let udp = host::udp_counters();
+        let device = self.drops.device();
         let udp_since =
             |counter: fn(host::UdpMib) -> u64| since(udp.map(counter), self.udp.map(counter));
         Usage {
@@ -103,6 +107,8 @@ impl UsageMeter {
             host_receive_drops: udp_since(|udp| udp.rcvbuf_errors),
             udp_checksum_errors: udp_since(|udp| udp.checksum_errors),
             tcp_checksum_errors: since(host::tcp_checksum_errors(), self.tcp_checksum_errors),
+            drops: self.drops.drops(device),
+            interface: self.drops.traffic(device),
         }
     }
 }

@@ -151,9 +151,15 @@ pub fn find_by_loss(
     .into_iter()
     .max_by_key(|(count, ..)| *count)
     .filter(|(count, ..)| *count > 0)?;
+    let dropped = match location.receiver_host {
+        Some(dropped) if Some(count) == location.path => {
+            format!(": that host dropped {dropped} packets of all its traffic")
+        }
+        _ => String::new(),
+    };
     Some(LimitedBy::new(
         limit,
-        format!("{count} datagrams were {place}"),
+        format!("{count} datagrams were {place}{dropped}"),
     ))
 }
 

@@ -1,6 +1,7 @@
 //! The account of the datagrams of one direction, and their loss location.
 
 use super::context::{Context, DirectionFlows};
+use super::host_drops::{receiver_drops, total};
 use caudal_core::interval::ServerAccount;
 use caudal_core::loss::{Loss, LossLocation, RefusedSends};
 use caudal_core::plan::Direction;
@@ -185,6 +186,8 @@ fn location(
         let joins = |end: &FlowEnd| end.granted.receive_offload == Some(true);
         let receivers = flows.records.iter().map(|record| record.receiver.as_ref());
         location.path = Some(rest);
+        let dropped = total(&receiver_drops(context, flows.direction, rest));
+        location.receiver_host = Some(dropped).filter(|count| *count > 0);
         location.receiver_socket_at_least = at_socket > 0 && receivers.flatten().any(joins);
     }
     location

@@ -106,11 +106,14 @@ fn own_firewall() {
 }
 
 fn closed_firewall() {
-    let network = Network::build();
-    let _server = network.serve("");
     // The opening of the flow passes; its data do not.
-    output_rule(&network.client, "udp dport 5201 udp length > 100 drop");
-    for words in ["udp -b 5M -t 5", "rtt --proto udp --sizes 1000 -t 5"] {
+    for (rule, words) in [
+        ("udp length > 100 drop", "udp -b 5M -t 5"),
+        ("udp length 208 drop", "rtt --proto udp --sizes 200 -t 5"),
+    ] {
+        let network = Network::build();
+        let _server = network.serve("");
+        output_rule(&network.client, &format!("udp dport 5201 {rule}"));
         let ended = network.run_client(&format!("{words} --json"));
         let run = ended.json();
         assert_ne!(ended.code, Some(0), "{words}: {}", run["warnings"]);
@@ -144,6 +147,16 @@ fn far_firewall() {
             "{rule}: {location}"
         );
         assert_eq!(location["sender_refused"], 0, "{rule}: {location}");
+        // No counter of a firewall can be read without privileges; what IP took in and did not deliver can.
+        let lost = direction["loss"]["lost"].as_u64().unwrap();
+        let dropped = location["receiver_host"].as_u64().unwrap();
+        assert!((lost..lost + 5).contains(&dropped), "{rule}: {location}");
+        let told = warning(&run, "host_drops").map(|one| one["message"].as_str().unwrap());
+        assert!(
+            told.is_some_and(|text| text.ends_with(&format!("{dropped} by a firewall"))),
+            "{rule}: {}",
+            run["warnings"]
+        );
         let evidence = direction["limited_by"]["evidence"].as_str().unwrap();
         assert!(
             !evidence.contains("interface") && !evidence.contains("processor"),

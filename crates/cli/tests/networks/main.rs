@@ -17,6 +17,7 @@ mod lab;
 mod levels;
 mod loss_patterns;
 mod narrow_path;
+mod other_traffic;
 mod outages;
 mod quality;
 mod round_trip_parts;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         levels,
         loss_patterns,
         narrow_path,
+        other_traffic,
         outages,
         quality,
         round_trip_parts,

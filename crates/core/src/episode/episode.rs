@@ -71,6 +71,7 @@ impl Episode {
                 let direction = self.direction.map_or("", Direction::in_text);
                 format!("{direction}: another level {when}")
             }
+            (EpisodeKind::AnotherTest, _) => format!("another test of this server ran {when}"),
             (EpisodeKind::ProgramStopped, _) => format!("this program was stopped {when}"),
             (EpisodeKind::ProgramStarved, _) => {
                 format!("this program waited for a processor {when}")

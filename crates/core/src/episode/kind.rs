@@ -26,6 +26,8 @@ pub enum EpisodeKind {
     HostSuspended,
     /// The rate of a direction was at another level than the one that its goodput is given for.
     RateLevel,
+    /// The server ran a test of another client.
+    AnotherTest,
     /// A kind of a newer version.
     #[serde(other)]
     Unknown,
@@ -48,6 +50,7 @@ impl EpisodeKind {
             Self::MtuBlackHole => WarningCode::PathMtuBlackHole,
             Self::PeerStopped => WarningCode::PeerStopped,
             Self::RateLevel => WarningCode::SeveralLevels,
+            Self::AnotherTest => WarningCode::AnotherTest,
             Self::ProgramStopped | Self::ProgramStarved | Self::HostSuspended => {
                 WarningCode::ProgramStopped
             }
@@ -66,7 +69,7 @@ impl EpisodeKind {
             Direction::Down => Bottleneck::Sender,
         };
         Some(match self {
-            Self::RateLevel => return None,
+            Self::RateLevel | Self::AnotherTest => return None,
             Self::PathSilent | Self::DataSilent | Self::Unknown => {
                 (Bottleneck::Network, Cause::Outage)
             }

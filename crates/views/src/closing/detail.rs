@@ -281,12 +281,16 @@ pub(super) fn loss_location(location: &LossLocation, push: &mut impl FnMut(Strin
         Some(errors @ 1..) => format!(", {errors} with a wrong checksum"),
         _ => String::new(),
     };
+    let in_host = match location.receiver_host {
+        Some(dropped) => format!(" (which dropped {dropped} packets)"),
+        None => String::new(),
+    };
     let beyond = match location.path_or_socket {
         Some(rest) => format!(
             "{at_most}{rest} on the path or in the receiving host, which the other end does not tell apart"
         ),
         None => format!(
-            "{at_most}{} on the path or in the receiving host{damaged}, {}{} at the receiving socket{}",
+            "{at_most}{} on the path or in the receiving host{in_host}{damaged}, {}{} at the receiving socket{}",
             count(location.path),
             at_least(socket_bound),
             count(location.receiver_socket),
