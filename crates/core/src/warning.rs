@@ -53,6 +53,8 @@ pub enum WarningCode {
     ReceiverCpu,
     /// The hypervisor gave processor time to others.
     StolenCpu,
+    /// The quota of a control group held an end back.
+    ThrottledCpu,
     /// The sender did not reach the rate asked for.
     RateNotReached,
     /// The sender's kernel refused datagrams.
@@ -153,7 +155,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 54] = [
+    pub const ALL: [Self; 55] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -161,6 +163,7 @@ impl WarningCode {
         Self::SenderCpu,
         Self::ReceiverCpu,
         Self::StolenCpu,
+        Self::ThrottledCpu,
         Self::RateNotReached,
         Self::SendRefused,
         Self::ReceiveBufferOverflow,
@@ -221,6 +224,7 @@ impl WarningCode {
             Self::SenderCpu => "sender_cpu",
             Self::ReceiverCpu => "receiver_cpu",
             Self::StolenCpu => "stolen_cpu",
+            Self::ThrottledCpu => "throttled_cpu",
             Self::RateNotReached => "rate_not_reached",
             Self::SendRefused => "send_refused",
             Self::ReceiveBufferOverflow => "receive_buffer_overflow",
@@ -289,6 +293,9 @@ impl WarningCode {
             Self::SenderCpu => "the sender ran out of CPU: the network may give more",
             Self::ReceiverCpu => "the receiver ran out of CPU: the network may give more",
             Self::StolenCpu => "the hypervisor gave processor time to others during the test",
+            Self::ThrottledCpu => {
+                "the quota of a control group (a container's limit of processors) held an end back during the test"
+            }
             Self::RateNotReached => "the sender did not reach the rate asked for",
             Self::SendRefused => "the sender's own kernel refused datagrams",
             Self::ReceiveBufferOverflow => {
@@ -420,6 +427,7 @@ impl WarningCode {
                 "let the receiver discard in the kernel, or use more parallel flows; the network may give more"
             }
             Self::StolenCpu => "repeat and compare, or measure on a quieter machine",
+            Self::ThrottledCpu => "raise the limit (cpu.max, `docker run --cpus`), or ask for less",
             Self::RateNotReached => "ask for less, or see what limited it",
             Self::SendRefused => "lower the rate, or check whether the receiver still listens",
             Self::ReceiveBufferOverflow => {

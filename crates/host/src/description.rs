@@ -63,6 +63,7 @@ pub fn describe_host(tool: &str, peer: Option<SocketAddr>) -> Host {
 pub struct UsageMeter {
     cpu_ns: u64,
     steal_ns: Option<u64>,
+    throttled_ns: Option<u64>,
     at_ns: u64,
     interface: Option<u32>,
     qdisc_drops: Option<u64>,
@@ -79,6 +80,7 @@ impl UsageMeter {
         Self {
             cpu_ns: process_cpu().as_nanos() as u64,
             steal_ns: host::steal_ns(),
+            throttled_ns: host::throttled_ns(),
             at_ns: monotonic_ns(),
             interface,
             qdisc_drops: interface.and_then(interface::qdisc_drops),
@@ -99,6 +101,7 @@ impl UsageMeter {
         Usage {
             cpu_ns: (process_cpu().as_nanos() as u64).saturating_sub(self.cpu_ns),
             steal_ns: since(host::steal_ns(), self.steal_ns),
+            throttled_ns: since(host::throttled_ns(), self.throttled_ns),
             wall_ns: monotonic_ns().saturating_sub(self.at_ns),
             qdisc_drops: since(
                 self.interface.and_then(interface::qdisc_drops),

@@ -4,6 +4,7 @@ use super::context::{Context, DirectionFlows};
 use crate::bottleneck::{REACHED, offered_bps};
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::episode::Episode;
+use caudal_core::host::throttled_warning;
 use caudal_core::loss::Loss;
 use caudal_core::plan::{Direction, Rate, TestEnd, Transport};
 use caudal_core::units::BitRate;
@@ -223,6 +224,10 @@ pub(super) fn general_warnings(context: &Context<'_>, warnings: &mut Vec<Warning
         warnings.push(Warning::new(WarningCode::ServerChangedPlan, change.clone()));
     }
     warnings.extend(stolen_cpu(context));
+    warnings.extend(throttled_warning(
+        context.client_usage,
+        context.server_usage,
+    ));
     warnings.extend(paced_loopback(context));
     warnings.extend(window_not_granted(context));
     warnings.extend(fragmented(context));

@@ -94,6 +94,14 @@ fn own_firewall() {
         assert_eq!(replies["refused"], replies["lost"], "{words}: {replies}");
         assert_eq!(replies["forbidden"], replies["lost"], "{words}: {replies}");
     }
+    let words = "quality --idle 2 -t 2";
+    let run = network.run_client(&format!("{words} --json")).done().json();
+    assert_refused(words, &run, "this host");
+    let idle = &run["quality"]["phases"][0]["probes"][0];
+    assert!(idle["refused"].as_u64() >= Some(2), "{idle}");
+    let advice = run["quality"]["advice"].as_array().unwrap();
+    let blames_the_line = |one: &Value| one["code"] == "idle_loss";
+    assert!(!advice.iter().any(blames_the_line), "{advice:?}");
     output_rule(
         &network.server,
         "udp sport 5201 numgen inc mod 20 == 0 drop",

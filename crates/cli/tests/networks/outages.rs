@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 /// The time after which something happens to the tests, which have begun by then.
 const BEFORE: Duration = Duration::from_secs(3);
+/// The time for which a program is stopped.
+const PAUSE: Duration = Duration::from_millis(500);
 /// The time for which a path is interrupted, and the maximum that cutting it may take.
 const OUTAGE: Duration = Duration::from_secs(2);
 /// The maximum number of times that a test is made anew because that took longer.
@@ -27,6 +29,10 @@ pub fn trials() -> Vec<Trial> {
         in_network("a_peer_that_stands_still_is_no_outage", stopped_peer),
         in_network("a_peer_that_stays_still_ends_the_test", lost_peer),
         in_network("this_program_stopped_is_no_loss", stopped_client),
+        in_network(
+            "half_a_second_without_this_program_leaves_the_statistics",
+            paused_client,
+        ),
         in_network("segments_lost_for_their_size_are_named", black_hole),
         in_network("delayed_acknowledgements_are_no_round_trips", paced_upload),
     ]
@@ -270,6 +276,43 @@ fn stopped_client() {
             let max_us = run["summary"]["rtt_us"]["max"].as_f64().unwrap();
             assert!(max_us < 2e6, "{words}: {max_us}");
         }
+    }
+}
+
+fn paused_client() {
+    let tests = Tests::start(&[
+        "tcp -b 5M -t 6",
+        "udp -R -b 1M -t 6",
+        "rtt -t 6",
+        "rtt --proto udp --every 20ms -t 6",
+        "quality --idle 6 -t 2",
+    ]);
+    thread::sleep(BEFORE);
+    for (_, client) in &tests.clients {
+        client.signal("STOP");
+    }
+    thread::sleep(PAUSE);
+    for (_, client) in &tests.clients {
+        client.signal("CONT");
+    }
+    for (words, run) in tests.runs(0) {
+        let (from_s, to_s) = episode(&words, &run, "program_stopped");
+        let lasted_s = to_s.unwrap() - from_s;
+        assert!(
+            (0.3..2.0).contains(&lasted_s),
+            "{words}: {}",
+            run["episodes"]
+        );
+        let max_us = match words.split(' ').next() {
+            Some("rtt") => {
+                assert_eq!(run["summary"]["lost"], 0, "{words}");
+                run["summary"]["rtt_us"]["max"].as_f64()
+            }
+            Some("quality") => run["quality"]["phases"][0]["probes"][0]["max_us"].as_f64(),
+            _ => None,
+        };
+        let max_us = max_us.unwrap_or(0.0);
+        assert!(max_us < 0.8 * PAUSE.as_micros() as f64, "{words}: {max_us}");
     }
 }
 

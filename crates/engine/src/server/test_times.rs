@@ -69,7 +69,7 @@ impl Times {
             let from_ns = test.start_ns.max(start_ns);
             let to_ns = test.end_ns.unwrap_or(now_ns).min(now_ns);
             (to_ns.saturating_sub(from_ns) >= MIN_COMMON_NS)
-                .then_some((from_ns - start_ns, to_ns - start_ns))
+                .then(|| (from_ns - start_ns, to_ns - start_ns))
         };
         let others = self.all.iter().filter(|test| test.number != number);
         let mut found: Vec<(u64, u64)> = others.filter_map(common).collect();
@@ -137,6 +137,7 @@ mod tests {
         assert_eq!(spans(0, 0, 10 * S), [(2.0, 5.0), (3.0, 10.0)]);
         assert_eq!(spans(2, 3 * S, 10 * S), [(0.0, 2.0), (0.0, 7.0)]);
         assert_eq!(spans(3, 11 * S, 11 * S), []);
+        assert_eq!(spans(3, 9 * S, 9 * S + S / 2), [(0.0, 0.5), (0.0, 0.5)]);
         times.end(0, 10 * S);
         assert_eq!(
             times.all.len(),

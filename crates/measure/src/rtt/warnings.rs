@@ -3,6 +3,7 @@
 use super::conditions::RttConditions;
 use crate::path_mtu::{black_hole, fitting_payload, is_black_hole};
 use caudal_core::episode::Episode;
+use caudal_core::host::throttled_warning;
 use caudal_core::loss::RefusedSends;
 use caudal_core::plan::{EchoSchedule, MAX_DATAGRAM, Transport};
 use caudal_core::quantity::Unit;
@@ -49,6 +50,11 @@ pub(super) fn warnings(measured: &RttConditions<'_>) -> Vec<Warning> {
     warnings.extend(schedule_late(measured));
     warnings.extend(too_short(measured));
     warnings.extend(stolen_cpu(measured));
+    let echo = measured.echo;
+    warnings.extend(throttled_warning(
+        &echo.client_usage,
+        echo.server_usage.as_ref(),
+    ));
     warnings
 }
 

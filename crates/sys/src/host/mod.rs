@@ -6,6 +6,7 @@ mod machine;
 mod names;
 mod sockets;
 mod sysctl;
+mod throttling;
 mod udp_mib;
 
 pub use cpu_times::{CpuTimes, cpu_times, steal_ns};
@@ -17,4 +18,5 @@ pub use machine::{
 pub use names::name_of;
 pub use sockets::{local_port_count, time_wait_sockets};
 pub use sysctl::sysctl;
+pub use throttling::throttled_ns;
 pub use udp_mib::{UdpMib, tcp_checksum_errors, udp_counters};
