@@ -165,10 +165,6 @@ pub enum ToServer {
 /// A message from a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the largest message is sent once a connection"
-)]
 pub enum ToClient {
     /// Answers a hello with a nonce.
     Challenge {
