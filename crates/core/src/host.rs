@@ -1,7 +1,9 @@
 //! The host at one end of a test, and the resources that end used.
 
+use crate::host_drops::{HostDrops, InterfaceTraffic};
 use crate::lab_link::LabLink;
 use crate::text::ExternalText;
+use crate::warning::{Warning, WarningCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -72,6 +74,9 @@ pub struct Usage {
     pub cpu_ns: u64,
     /// Steal time: processor time the hypervisor gave to others, ns, over all processors.
     pub steal_ns: Option<u64>,
+    /// Time for which the quotas of control groups held this program back, ns, over all processors; absent where none tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
     /// The time over which this was measured, ns.
     pub wall_ns: u64,
     /// Packets dropped by the queueing discipline of the sending interface, where it counts them.
@@ -82,6 +87,35 @@ pub struct Usage {
     pub udp_checksum_errors: Option<u64>,
     /// TCP segments the kernel dropped because their checksum was wrong, over all sockets of the host.
     pub tcp_checksum_errors: Option<u64>,
+    /// Packets that the kernel dropped, of all traffic of the host; absent where it does not show its counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drops: Option<HostDrops>,
+    /// The traffic of the interface towards the peer, of all programs; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface: Option<InterfaceTraffic>,
+}
+
+/// The part of a test for which a quota may hold a program back before that is worth a warning.
+const MAX_THROTTLED: f64 = 0.02;
+
+/// The warning about ends that the quota of a control group held back.
+#[must_use]
+pub fn throttled_warning(client: &Usage, server: Option<&Usage>) -> Option<Warning> {
+    let ends = [(Some(client), "this program"), (server, "the server")];
+    ends.into_iter().find_map(|(usage, name)| {
+        let (throttled_ns, wall_ns) = (usage?.throttled_ns?, usage?.wall_ns);
+        let is_much = throttled_ns as f64 > MAX_THROTTLED * wall_ns as f64;
+        is_much.then(|| {
+            Warning::new(
+                WarningCode::ThrottledCpu,
+                format!(
+                    "the quota of a control group held {name} back for {:.1} s of {:.1} s",
+                    throttled_ns as f64 / 1e9,
+                    wall_ns as f64 / 1e9
+                ),
+            )
+        })
+    })
 }
 
 impl Usage {
@@ -95,11 +129,17 @@ impl Usage {
             .reduce(|sum, more| Self {
                 cpu_ns: sum.cpu_ns + more.cpu_ns,
                 steal_ns: add(sum.steal_ns, more.steal_ns),
+                throttled_ns: add(sum.throttled_ns, more.throttled_ns),
                 wall_ns: sum.wall_ns + more.wall_ns,
                 qdisc_drops: add(sum.qdisc_drops, more.qdisc_drops),
                 host_receive_drops: add(sum.host_receive_drops, more.host_receive_drops),
                 udp_checksum_errors: add(sum.udp_checksum_errors, more.udp_checksum_errors),
                 tcp_checksum_errors: add(sum.tcp_checksum_errors, more.tcp_checksum_errors),
+                drops: sum.drops.zip(more.drops).map(|(sum, more)| sum.plus(&more)),
+                interface: sum
+                    .interface
+                    .zip(more.interface)
+                    .map(|(sum, more)| sum.plus(&more)),
             })
     }
 }
@@ -121,5 +161,21 @@ mod tests {
         assert!(!near.shares_clock_with(&host("b", Some("time:[1]"))));
         assert!(!host("a", None).shares_clock_with(&host("a", None)));
         assert!(!Host::default().shares_machine_with(&Host::default()));
+    }
+
+    #[test]
+    fn a_quota_that_holds_an_end_back_is_worth_a_warning() {
+        let usage = |throttled_ns| Usage {
+            throttled_ns,
+            wall_ns: 10_000_000_000,
+            ..Usage::default()
+        };
+        let warned = |client, server| {
+            let warning = throttled_warning(&usage(client), Some(&usage(server)))?;
+            Some(warning.message.as_received().to_owned())
+        };
+        let said = "the quota of a control group held the server back for 4.5 s of 10.0 s";
+        assert_eq!(warned(None, Some(4_500_000_000)).as_deref(), Some(said));
+        assert_eq!(warned(Some(100_000_000), Some(0)), None);
     }
 }

@@ -10,6 +10,7 @@ pub mod episode;
 pub mod event;
 pub mod finding;
 pub mod host;
+pub mod host_drops;
 pub mod interface;
 pub mod interval;
 pub mod lab_link;

@@ -89,6 +89,8 @@ pub struct SenderCounters {
     pub datagrams: u64,
     /// Datagrams the kernel refused (UDP): they never left the sender's own queue.
     pub send_errors: u64,
+    /// Of these, those that a firewall of the sender's host refused (`EPERM`).
+    pub send_forbidden: u64,
     /// System calls for sending.
     pub calls: u64,
     /// CPU time of the sending thread, ns.

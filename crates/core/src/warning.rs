@@ -53,6 +53,8 @@ pub enum WarningCode {
     ReceiverCpu,
     /// The hypervisor gave processor time to others.
     StolenCpu,
+    /// The quota of a control group held an end back.
+    ThrottledCpu,
     /// The sender did not reach the rate asked for.
     RateNotReached,
     /// The sender's kernel refused datagrams.
@@ -143,13 +145,19 @@ pub enum WarningCode {
     PeerStopped,
     /// This program, or its host, stood still for a time.
     ProgramStopped,
+    /// A host dropped packets outside the sockets of the test.
+    HostDrops,
+    /// Other traffic passed the interface in use.
+    OtherTraffic,
+    /// The server ran another test at the same time.
+    AnotherTest,
     /// A code this version does not know.
     Unknown(Box<str>),
 }
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 52] = [
+    pub const ALL: [Self; 56] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -157,6 +165,7 @@ impl WarningCode {
         Self::SenderCpu,
         Self::ReceiverCpu,
         Self::StolenCpu,
+        Self::ThrottledCpu,
         Self::RateNotReached,
         Self::SendRefused,
         Self::ReceiveBufferOverflow,
@@ -202,6 +211,9 @@ impl WarningCode {
         Self::DelayEpisodes,
         Self::PeerStopped,
         Self::ProgramStopped,
+        Self::HostDrops,
+        Self::OtherTraffic,
+        Self::AnotherTest,
     ];
 
     /// The code as documents write it.
@@ -215,6 +227,7 @@ impl WarningCode {
             Self::SenderCpu => "sender_cpu",
             Self::ReceiverCpu => "receiver_cpu",
             Self::StolenCpu => "stolen_cpu",
+            Self::ThrottledCpu => "throttled_cpu",
             Self::RateNotReached => "rate_not_reached",
             Self::SendRefused => "send_refused",
             Self::ReceiveBufferOverflow => "receive_buffer_overflow",
@@ -260,6 +273,9 @@ impl WarningCode {
             Self::DelayEpisodes => "delay_episodes",
             Self::PeerStopped => "peer_stopped",
             Self::ProgramStopped => "program_stopped",
+            Self::HostDrops => "host_drops",
+            Self::OtherTraffic => "other_traffic",
+            Self::AnotherTest => "another_test",
             Self::Unknown(name) => name,
         }
     }
@@ -281,6 +297,9 @@ impl WarningCode {
             Self::SenderCpu => "the sender ran out of CPU: the network may give more",
             Self::ReceiverCpu => "the receiver ran out of CPU: the network may give more",
             Self::StolenCpu => "the hypervisor gave processor time to others during the test",
+            Self::ThrottledCpu => {
+                "the quota of a control group (a container's limit of processors) held an end back during the test"
+            }
             Self::RateNotReached => "the sender did not reach the rate asked for",
             Self::SendRefused => "the sender's own kernel refused datagrams",
             Self::ReceiveBufferOverflow => {
@@ -385,6 +404,13 @@ impl WarningCode {
             Self::ProgramStopped => {
                 "this program was stopped, or its host suspended, for a time: what was not measured then says nothing about the path"
             }
+            Self::HostDrops => {
+                "a host dropped packets outside the sockets of the test, which may be those that the test lost"
+            }
+            Self::OtherTraffic => {
+                "other traffic passed the interface in use during the test, and may have taken a part of the path"
+            }
+            Self::AnotherTest => "the server ran another test at the same time",
             Self::Unknown(_) => "a warning of a newer version",
         }
     }
@@ -408,6 +434,7 @@ impl WarningCode {
                 "let the receiver discard in the kernel, or use more parallel flows; the network may give more"
             }
             Self::StolenCpu => "repeat and compare, or measure on a quieter machine",
+            Self::ThrottledCpu => "raise the limit (cpu.max, `docker run --cpus`), or ask for less",
             Self::RateNotReached => "ask for less, or see what limited it",
             Self::SendRefused => "lower the rate, or check whether the receiver still listens",
             Self::ReceiveBufferOverflow => {
@@ -487,6 +514,13 @@ impl WarningCode {
             Self::ProgramStopped => {
                 "measure again without stopping it; a frozen cgroup or a paused machine stops it too"
             }
+            Self::HostDrops => {
+                "look at the counters of that host: `nstat -az`, `ip -s link`, `nft list ruleset`"
+            }
+            Self::OtherTraffic => {
+                "measure without it, or take the sum for what the interface carried"
+            }
+            Self::AnotherTest => "measure again while nobody else does",
             Self::LogContradictory => {
                 "trust the intervals rather than the end; a newer version of the tool may not do this"
             }

@@ -21,6 +21,8 @@ pub struct FlowCounters {
     pub calls: AtomicU64,
     /// Datagrams the kernel refused to send.
     pub send_errors: AtomicU64,
+    /// Of these, those that a firewall of this host refused.
+    pub send_forbidden: AtomicU64,
     /// Time waited for the receiver's credit, ns.
     pub(crate) credit_wait_ns: AtomicU64,
     /// Time waited for the source of the payload, ns.
@@ -115,6 +117,7 @@ impl FlowCounters {
             bytes: self.bytes.load(Relaxed),
             datagrams: self.datagrams.load(Relaxed),
             send_errors: self.send_errors.load(Relaxed),
+            send_forbidden: self.send_forbidden.load(Relaxed),
             calls: self.calls.load(Relaxed),
             cpu_ns: self.cpu_ns(),
             cpu_wait_ns: self.cpu_wait_ns(),

@@ -5,6 +5,7 @@ use super::credit::{CreditId, CreditWindow};
 use super::datagram_format::DatagramFormat;
 use super::departure_wait::{DepartureWait, WaitStep};
 use super::pacer::{NextDeparture, Pacer};
+use super::send_refusal::SendRefusal;
 use super::signals::FlowSignals;
 use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use super::varying_rate::VaryingRate;
@@ -127,6 +128,7 @@ struct SendCounts {
     bytes: u64,
     calls: u64,
     errors: u64,
+    forbidden: u64,
     refusals: u32,
 }
 
@@ -359,13 +361,19 @@ impl<F: DatagramFormat> DatagramSender<F> {
             }
             Err(cause) => cause,
         };
-        if !is_about_one_batch(&cause) {
+        let Some(refusal) = SendRefusal::of_datagram(&cause) else {
             counters.datagrams.store(counts.sequence, Relaxed);
             return Err(cause);
-        }
+        };
+        // The kernel refuses all datagrams of one call or none.
         let is_skipped = self.unsent == UnsentDatagrams::Skip;
-        counts.errors += if is_skipped { count } else { 1 };
+        let refused = if is_skipped { count } else { 1 };
+        counts.errors += refused;
         counters.send_errors.store(counts.errors, Relaxed);
+        if refusal == SendRefusal::Forbidden {
+            counts.forbidden += refused;
+            counters.send_forbidden.store(counts.forbidden, Relaxed);
+        }
         let is_refusal = cause.kind() == io::ErrorKind::ConnectionRefused;
         match self.unsent {
             UnsentDatagrams::Resend { max_refusals } if is_refusal => {
@@ -376,8 +384,8 @@ impl<F: DatagramFormat> DatagramSender<F> {
                 Ok(SendResult::Again)
             }
             _ if counts.errors > MAX_FIRST_ERRORS && counts.bytes == 0 => Err(cause),
-            // The kernel's own queue is full, or an earlier datagram came back as undeliverable: these datagrams never left, the
-            // next ones may.
+            // The kernel's own queue is full, a firewall of this host drops them, or an earlier datagram came back as
+            // undeliverable: these datagrams never left, the next ones may.
             UnsentDatagrams::Skip => Ok(SendResult::Advanced),
             UnsentDatagrams::Resend { .. } => {
                 sleep_until(monotonic_ns() + RESEND_PAUSE_NS);
@@ -418,20 +426,6 @@ fn fits_path(socket: &UdpSocket, length: u32) -> bool {
         _ => 48,
     };
     udp::path_mtu(socket).is_none_or(|mtu| length + headers <= mtu)
-}
-
-/// `true` for an error that concerns one batch only, so that the next one may leave.
-fn is_about_one_batch(cause: &io::Error) -> bool {
-    matches!(
-        cause.raw_os_error(),
-        Some(
-            libc::ENOBUFS
-                | libc::EAGAIN
-                | libc::ECONNREFUSED
-                | libc::ENETUNREACH
-                | libc::EHOSTUNREACH
-        )
-    )
 }
 
 /// The limit of a running sender.

@@ -27,6 +27,7 @@ mod pacer;
 mod payload;
 mod peer_close;
 pub mod rtt;
+mod send_refusal;
 mod session_limits;
 mod set;
 mod signals;

@@ -1,5 +1,6 @@
 //! The machine an end of a test runs on: its description, and the resources used during a test.
 
+use crate::drop_meter::DropMeter;
 use caudal_analysis::window::WINDOW_SYSCTLS;
 use caudal_core::host::{Host, Usage};
 use caudal_sys::clock::{monotonic_ns, process_cpu};
@@ -62,11 +63,13 @@ pub fn describe_host(tool: &str, peer: Option<SocketAddr>) -> Host {
 pub struct UsageMeter {
     cpu_ns: u64,
     steal_ns: Option<u64>,
+    throttled_ns: Option<u64>,
     at_ns: u64,
     interface: Option<u32>,
     qdisc_drops: Option<u64>,
     udp: Option<host::UdpMib>,
     tcp_checksum_errors: Option<u64>,
+    drops: DropMeter,
 }
 
 impl UsageMeter {
@@ -77,11 +80,13 @@ impl UsageMeter {
         Self {
             cpu_ns: process_cpu().as_nanos() as u64,
             steal_ns: host::steal_ns(),
+            throttled_ns: host::throttled_ns(),
             at_ns: monotonic_ns(),
             interface,
             qdisc_drops: interface.and_then(interface::qdisc_drops),
             udp: host::udp_counters(),
             tcp_checksum_errors: host::tcp_checksum_errors(),
+            drops: DropMeter::start(interface),
         }
     }
 
@@ -90,11 +95,13 @@ impl UsageMeter {
     pub fn read(&self) -> Usage {
         let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         let udp = host::udp_counters();
+        let device = self.drops.device();
         let udp_since =
             |counter: fn(host::UdpMib) -> u64| since(udp.map(counter), self.udp.map(counter));
         Usage {
             cpu_ns: (process_cpu().as_nanos() as u64).saturating_sub(self.cpu_ns),
             steal_ns: since(host::steal_ns(), self.steal_ns),
+            throttled_ns: since(host::throttled_ns(), self.throttled_ns),
             wall_ns: monotonic_ns().saturating_sub(self.at_ns),
             qdisc_drops: since(
                 self.interface.and_then(interface::qdisc_drops),
@@ -103,6 +110,8 @@ impl UsageMeter {
             host_receive_drops: udp_since(|udp| udp.rcvbuf_errors),
             udp_checksum_errors: udp_since(|udp| udp.checksum_errors),
             tcp_checksum_errors: since(host::tcp_checksum_errors(), self.tcp_checksum_errors),
+            drops: self.drops.drops(device),
+            interface: self.drops.traffic(device),
         }
     }
 }

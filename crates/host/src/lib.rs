@@ -6,6 +6,7 @@
 
 mod capture;
 mod description;
+mod drop_meter;
 mod identity;
 mod link_reading;
 pub mod machine;

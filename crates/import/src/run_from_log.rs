@@ -238,6 +238,7 @@ fn direction_summary(log: &Log, direction: Direction) -> DirectionSummary {
         sent_bytes: whole(totals.sent_bytes),
         ceiling: None,
         limited_by: None,
+        other_traffic: Vec::new(),
         window: None,
         next_step: None,
         sender_cpu: None,

@@ -277,6 +277,8 @@ fn assert_as_ip(interface: &str) -> DeviceCounters {
             rx_length_errors: shown("rx", "length_errors"),
             rx_crc_errors: shown("rx", "crc_errors"),
             rx_frame_errors: shown("rx", "frame_errors"),
+            rx_fifo_errors: shown("rx", "fifo_errors"),
+            rx_missed_errors: before.rx_missed_errors,
             tx_aborted_errors: shown("tx", "aborted_errors"),
             tx_carrier_errors: shown("tx", "carrier_errors"),
             tx_window_errors: shown("tx", "window_errors"),

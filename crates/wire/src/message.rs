@@ -165,10 +165,6 @@ pub enum ToServer {
 /// A message from a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the largest message is sent once a connection"
-)]
 pub enum ToClient {
     /// Answers a hello with a nonce.
     Challenge {
@@ -274,9 +270,21 @@ pub enum ToClient {
         /// The reason why the test ended early; absent otherwise.
         #[serde(default)]
         stopped: Option<ExternalText>,
+        /// The times of other tests of the server during this one; absent without any.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        other_tests: Vec<OtherTest>,
     },
     /// A keepalive.
     Alive,
+}
+
+/// The time in which a server ran a test of another session, in s after the start of this one's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct OtherTest {
+    /// Its beginning; 0 where it began before.
+    pub from_s: f64,
+    /// Its end, or that of this test.
+    pub to_s: f64,
 }
 
 #[cfg(test)]

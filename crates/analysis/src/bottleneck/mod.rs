@@ -27,4 +27,4 @@ pub use evidence::{Evidence, REACHED};
 pub use find::find;
 pub use processor::CPU_BOUND;
 pub use transfer::find_of_transfer;
-pub use udp::{at_share_of_link, find_by_loss};
+pub use udp::{at_share_of_link, find_by_loss, find_by_refusals, offered_bps};

@@ -3,7 +3,7 @@
 use super::evidence::{Evidence, MIN_SHARE, REACHED, is_full, percent};
 use super::processor::{out_of_cpu, thread_cpu};
 use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy};
-use caudal_core::loss::LossLocation;
+use caudal_core::loss::{Loss, LossLocation};
 
 /// Finds the bottleneck of a flow of datagrams that did not reach the rate asked for.
 pub(super) fn find_udp(evidence: &Evidence<'_>) -> LimitedBy {
@@ -36,13 +36,50 @@ pub(super) fn find_udp(evidence: &Evidence<'_>) -> LimitedBy {
             "the sender kept the rate asked for, and what did not arrive in the time is not accounted for",
         );
     }
-    if measured.sender_cpu.is_some() {
-        return LimitedBy::new(
-            Bottleneck::Network,
-            format!("the sender waited for its own interface: {sender_cpu}"),
+    if measured.sender_cpu.is_none() {
+        return LimitedBy::unknown("the sender did not report");
+    }
+    if evidence.asked_bps.is_some() {
+        return LimitedBy::unknown(
+            "the sender did not keep the rate asked for, and nothing was found that held it back",
         );
     }
-    LimitedBy::unknown("the sender did not report")
+    // Without a rate to keep, a sender that has a processor and is not sending waits in the call that sends.
+    LimitedBy::new(
+        Bottleneck::Network,
+        format!("the sender waited for its own interface: {sender_cpu}"),
+    )
+}
+
+/// The rate at which datagrams were handed to the kernel, bit/s: those that it refused as well.
+#[must_use]
+pub fn offered_bps(sent_bps: f64, loss: &Loss) -> f64 {
+    let refused = loss.location.unwrap_or_default().refused().refused;
+    match loss.sent {
+        Some(sent) if refused > 0 && refused < sent => {
+            sent_bps * sent as f64 / (sent - refused) as f64
+        }
+        _ => sent_bps,
+    }
+}
+
+/// The sender's own kernel, where what it refused to send is what is missing from the rate asked for.
+#[must_use]
+pub fn find_by_refusals(loss: &Loss, sent_bps: f64, asked_bps: Option<f64>) -> Option<LimitedBy> {
+    let needed_bps = REACHED * asked_bps?;
+    let refused = loss.location.as_ref()?.refused();
+    if sent_bps >= needed_bps || offered_bps(sent_bps, loss) < needed_bps {
+        return None;
+    }
+    Some(LimitedBy::new(
+        Bottleneck::Sender,
+        format!(
+            "the sender's kernel refused {} of {} datagrams{}",
+            refused.refused,
+            loss.sent?,
+            refused.by("its host")
+        ),
+    ))
 }
 
 /// This bottleneck with the rate of the link as its cause, where the network limits it and nearly all that the link can carry arrived.
@@ -72,9 +109,15 @@ pub fn find_by_loss(
     if goodput_bps >= REACHED * sent_bps {
         return None;
     }
+    let refused = location.refused();
     let at_sender =
-        location.sender_refused.unwrap_or(0) + location.sender_qdisc.unwrap_or(0).min(lost);
+        refused.refused - refused.forbidden + location.sender_qdisc.unwrap_or(0).min(lost);
     let (count, limit, place) = [
+        (
+            refused.forbidden,
+            Bottleneck::Sender,
+            "refused by a firewall of the sender's host",
+        ),
         (
             at_sender,
             Bottleneck::Network,
@@ -84,9 +127,9 @@ pub fn find_by_loss(
             location.path.unwrap_or(0),
             Bottleneck::Network,
             if location.sender_qdisc_at_least {
-                "lost on the path or dropped in the sender's own queue, which counts the datagrams of one send as one"
+                "lost on the path, in the receiving host, or in the sender's own queue, which counts the datagrams of one send as one"
             } else {
-                "lost on the path"
+                "lost on the path or in the receiving host"
             },
         ),
         (
@@ -108,9 +151,15 @@ pub fn find_by_loss(
     .into_iter()
     .max_by_key(|(count, ..)| *count)
     .filter(|(count, ..)| *count > 0)?;
+    let dropped = match location.receiver_host {
+        Some(dropped) if Some(count) == location.path => {
+            format!(": that host dropped {dropped} packets of all its traffic")
+        }
+        _ => String::new(),
+    };
     Some(LimitedBy::new(
         limit,
-        format!("{count} datagrams were {place}"),
+        format!("{count} datagrams were {place}{dropped}"),
     ))
 }
 
@@ -170,7 +219,9 @@ mod tests {
         };
         let evidence = find_by_loss(&either, 100, 5e6, 10e6).unwrap().evidence;
         assert!(
-            evidence.contains("98 datagrams were lost on the path or dropped in the sender's"),
+            evidence.contains(
+                "98 datagrams were lost on the path, in the receiving host, or in the sender's"
+            ),
             "{evidence}"
         );
         assert_eq!(
@@ -185,5 +236,31 @@ mod tests {
             ),
             None
         );
+    }
+
+    #[test]
+    fn what_the_senders_kernel_refused_is_what_is_missing_from_the_rate() {
+        let loss = |refused| Loss {
+            sent: Some(1000),
+            lost: Some(refused),
+            location: Some(LossLocation {
+                sender_refused: Some(refused),
+                sender_forbidden: Some(refused),
+                ..LossLocation::default()
+            }),
+            ..Loss::default()
+        };
+        let found = |refused, sent_bps| find_by_refusals(&loss(refused), sent_bps, Some(10e6));
+        let by = found(50, 9.5e6).unwrap();
+        assert_eq!(by.limit, Bottleneck::Sender);
+        assert_eq!(
+            by.evidence,
+            "the sender's kernel refused 50 of 1000 datagrams (a firewall of its host)"
+        );
+        // The rate was reached all the same, or something else held the sender back.
+        assert_eq!(found(5, 9.95e6), None);
+        assert_eq!(found(50, 5e6), None);
+        assert_eq!(found(0, 9.5e6), None);
+        assert_eq!(find_by_refusals(&loss(50), 9.5e6, None), None);
     }
 }

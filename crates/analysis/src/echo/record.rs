@@ -2,8 +2,12 @@
 
 use super::outlier::SlowestRoundTrips;
 use caudal_core::echo::ClockOffsetLine;
+use caudal_core::loss::RefusedSends;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
+
+/// The time between two looks of a test at itself, ns.
+const LOOK_NS: u64 = 100_000_000;
 
 /// The reply to one message: its round-trip time, or that it was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -74,6 +78,8 @@ pub struct EchoSeries {
     pub replies: Vec<Reply>,
     /// The departures of the others, when they were scheduled; as many as `replies` then.
     pub departures: Vec<Departure>,
+    /// Of the messages without a reply, those that this host's kernel refused to send.
+    pub refused: RefusedSends,
     /// Replies that came after their message had been given up.
     pub late: u64,
     /// Replies to messages that had been answered already.
@@ -94,7 +100,7 @@ impl EchoSeries {
 
     /// Leaves out the messages that a stop of this program delayed, from `from_ns` to `to_ns` after the test's start: how many.
     ///
-    /// On a schedule these are the ones that were due or under way then; else it is the one whose round trip is that long.
+    /// On a schedule these are the ones that were due or under way then; else it is the longest, where that is as long.
     pub fn leave_out(&mut self, from_ns: u64, to_ns: u64) -> usize {
         let before = self.replies.len();
         if self.departures.len() == before {
@@ -112,13 +118,14 @@ impl EchoSeries {
                 .collect();
             (self.departures, self.replies) = kept.into_iter().unzip();
         } else {
-            let stop_ns = to_ns.saturating_sub(from_ns);
             // The stop began some time after this end was last seen to run.
-            let is_delayed = |reply: &Reply| {
-                let ns = reply.ns().unwrap_or(0);
-                ns >= stop_ns - stop_ns / 8
-            };
-            if let Some(nth) = self.replies.iter().rposition(is_delayed) {
+            let stop_ns = to_ns.saturating_sub(from_ns);
+            let min_ns = (stop_ns - stop_ns / 8).saturating_sub(LOOK_NS);
+            let longest = self.replies.iter().enumerate();
+            let longest = longest.max_by_key(|(_, reply)| reply.ns().unwrap_or(0));
+            if let Some((nth, reply)) = longest
+                && reply.ns() >= Some(min_ns)
+            {
                 self.replies.remove(nth);
             }
         }
@@ -203,5 +210,15 @@ mod tests {
         assert_eq!(series.leave_out(2700 * MS, 7750 * MS), 1);
         assert!(series.replies.iter().all(|reply| reply.ns() == Some(MS)));
         assert_eq!(series.leave_out(2700 * MS, 7750 * MS), 0);
+        // A stop of half a second in a wait of 0.1 s, on a path of 80 ms.
+        series.replies = vec![Reply::after(80 * MS); 10];
+        series.replies[4] = Reply::after(505 * MS);
+        assert_eq!(series.leave_out(2900 * MS, 3500 * MS), 1);
+        assert!(
+            series
+                .replies
+                .iter()
+                .all(|reply| reply.ns() == Some(80 * MS))
+        );
     }
 }

@@ -8,6 +8,7 @@ use caudal_core::echo::{
     ClientSummary, KernelSplit, Lateness, OneWaySummary, ReplySummary, RoundTripOutlier,
     RoundTripOutliers, SizeSummary,
 };
+use caudal_core::loss::RefusedSends;
 use caudal_stats::{
     DistributionSummary, Welford, batch_means, nearest_rank, samples_needed, wilson,
 };
@@ -58,6 +59,15 @@ impl EchoRecord {
             .collect();
         let sent = rtts.iter().map(Vec::len).sum::<usize>() as u64;
         let lost = rtts.iter().flatten().filter(|rtt| rtt.is_none()).count() as u64;
+        let mut refused = RefusedSends::default();
+        for series in all {
+            refused += series.refused;
+        }
+        // One that was refused as the test ended is not among those that count.
+        let refused = RefusedSends {
+            refused: refused.refused.min(lost),
+            forbidden: refused.forbidden.min(lost),
+        };
         let firsts: Welford = all
             .iter()
             .filter_map(|series| rtt_us(series.first?))
@@ -74,6 +84,8 @@ impl EchoRecord {
         ReplySummary {
             sent,
             lost,
+            refused: Some(refused.refused).filter(|count| *count > 0),
+            forbidden: Some(refused.forbidden).filter(|count| *count > 0),
             late: all.iter().map(|series| series.late).sum(),
             duplicate: all.iter().map(|series| series.duplicate).sum(),
             loss: wilson(lost, sent, confidence),

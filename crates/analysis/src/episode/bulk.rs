@@ -97,6 +97,7 @@ fn stalls(
     let is_explained = |gap: &Gap| {
         let explained_s: f64 = known
             .iter()
+            .filter(|one| one.kind.limit(direction).is_some())
             .map(|one| one.overlap_s(gap.from_s, gap.to_s))
             .sum();
         explained_s >= gap.length_s() / 2.0

@@ -14,7 +14,7 @@ const MIN_SILENCE_ROUND_TRIPS: u64 = 3;
 /// The time after which a peer that was not heard is asked for an answer, ns.
 const ASK_AFTER_NS: u64 = 500_000_000;
 /// Minimum delay of this end's own wake-up that counts as a stop, ns.
-const MIN_STOP_NS: u64 = 500_000_000;
+const MIN_STOP_NS: u64 = 200_000_000;
 /// Minimum time a host was suspended for that counts, ns.
 const MIN_SUSPENSION_NS: u64 = 200_000_000;
 /// The time over which the peer's kernel must have acknowledged in a silence for its program to be what stands still, ns.

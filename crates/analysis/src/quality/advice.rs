@@ -129,7 +129,13 @@ fn no_baseline(phases: &[PhaseReport]) -> Option<Advice> {
 fn idle_loss(phases: &[PhaseReport]) -> Option<Advice> {
     let idle = phases.iter().find(|phase| phase.load == PhaseLoad::Idle)?;
     let probe = idle.probes.first()?;
-    let share = probe.lost as f64 / probe.sent.max(1) as f64;
+    // What this host's own kernel refused was not lost by the line.
+    let refused = probe.refused.unwrap_or(0);
+    let (lost, sent) = (
+        probe.lost - refused.min(probe.lost),
+        probe.sent.saturating_sub(refused),
+    );
+    let share = lost as f64 / sent.max(1) as f64;
     (share >= IDLE_LOSS).then(|| Advice {
         code: AdviceCode::IdleLoss,
         direction: None,

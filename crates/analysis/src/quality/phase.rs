@@ -166,6 +166,15 @@ impl PhaseMeasurements {
         ]
         .iter()
         .filter_map(|(probe, trips)| probe_summary(*probe, trips, confidence))
+        .map(|summary| match summary.probe {
+            // Some of them may have been refused in the ramp, which the others do not count.
+            ProbeKind::Udp => ProbeSummary {
+                refused: Some(self.udp.refused.refused.min(summary.lost))
+                    .filter(|count| *count > 0),
+                ..summary
+            },
+            _ => summary,
+        })
         .collect()
     }
 

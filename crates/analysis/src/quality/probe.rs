@@ -18,6 +18,7 @@ pub fn probe_summary(
         probe,
         sent,
         lost: sent - n,
+        refused: None,
         loss: wilson(sent - n, sent, confidence),
         min_us: *sorted.first()?,
         mean_us: sorted.iter().sum::<f64>() / n as f64,

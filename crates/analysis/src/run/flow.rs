@@ -75,6 +75,7 @@ fn sender_report(end: &FlowEnd, account: ServerAccount) -> SenderReport {
         tcp: counters.tcp.as_ref().map(tcp_report),
         datagrams: is_udp.then_some(counters.datagrams),
         refused: is_udp.then_some(counters.send_errors),
+        forbidden: Some(counters.send_forbidden).filter(|count| *count > 0),
         credit_wait_s: is_udp.then_some(counters.credit_wait_ns as f64 / 1e9),
         granted: Some(end.granted.clone()),
         spacing: end.spacing,

@@ -484,6 +484,7 @@ fn summarise_reports(reports: &[FlowReport], direction: Direction) -> Option<Dir
         sent_bytes: sum_all(senders().map(|end| end?.bytes)),
         ceiling: None,
         limited_by: None,
+        other_traffic: Vec::new(),
         window: None,
         next_step: None,
         sender_cpu: None,

@@ -1,8 +1,9 @@
 //! The account of the datagrams of one direction, and their loss location.
 
 use super::context::{Context, DirectionFlows};
+use super::host_drops::{receiver_drops, total};
 use caudal_core::interval::ServerAccount;
-use caudal_core::loss::{Loss, LossLocation};
+use caudal_core::loss::{Loss, LossLocation, RefusedSends};
 use caudal_core::plan::Direction;
 use caudal_core::sample::{FlowEnd, FlowRecord, ReceiverCounters};
 use caudal_core::sequence::LossRuns;
@@ -21,7 +22,7 @@ struct Counts {
     reordered: u64,
     late: u64,
     corrupt: u64,
-    refused: u64,
+    refused: RefusedSends,
     socket_drops: u64,
     runs: LossRuns,
     lost_in_runs: f64,
@@ -31,7 +32,10 @@ impl Counts {
     fn add(&mut self, context: &Context<'_>, record: &FlowRecord) {
         if let Some(sent) = record.sent() {
             self.sent += sent.datagrams;
-            self.refused += sent.send_errors;
+            self.refused += RefusedSends {
+                refused: sent.send_errors,
+                forbidden: sent.send_forbidden,
+            };
         }
         let Some(received) = record.received() else {
             // The last reading is all there is of it.
@@ -149,7 +153,8 @@ fn location(
         0
     };
     let mut location = LossLocation {
-        sender_refused: sender_account.is_full().then_some(counts.refused),
+        sender_refused: sender_account.is_full().then_some(counts.refused.refused),
+        sender_forbidden: Some(counts.refused.forbidden).filter(|count| *count > 0),
         // A loopback has no queueing discipline that could drop.
         sender_qdisc: usage
             .and_then(|usage| usage.qdisc_drops)
@@ -181,6 +186,8 @@ fn location(
         let joins = |end: &FlowEnd| end.granted.receive_offload == Some(true);
         let receivers = flows.records.iter().map(|record| record.receiver.as_ref());
         location.path = Some(rest);
+        let dropped = total(&receiver_drops(context, flows.direction, rest));
+        location.receiver_host = Some(dropped).filter(|count| *count > 0);
         location.receiver_socket_at_least = at_socket > 0 && receivers.flatten().any(joins);
     }
     location

@@ -1,7 +1,7 @@
 //! The bottleneck of a direction, from those of its flows.
 
 use super::context::{Context, DirectionFlows};
-use crate::bottleneck::{Evidence, at_share_of_link, find, find_by_loss};
+use crate::bottleneck::{Evidence, at_share_of_link, find, find_by_loss, find_by_refusals};
 use crate::timeline::MeasuredFlow;
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::loss::Loss;
@@ -10,6 +10,7 @@ use caudal_core::sample::{FlowEnd, FlowRecord};
 use caudal_core::summary::Ceiling;
 use caudal_core::tcp_trace::{TcpReading, TcpTrace};
 use caudal_core::text::ExternalText;
+use caudal_core::units::BitRate;
 
 /// The bottleneck of one direction. Flows may differ: what limited the most payload is named.
 pub(super) fn limited_by(
@@ -29,6 +30,11 @@ pub(super) fn limited_by(
         if let Some(by) = find_by_loss(location, lost, goodput, sent) {
             return at_share_of_link(by, ceiling.share);
         }
+        let asked = context.bulk.rate.limit().map(BitRate::as_f64);
+        let asked = asked.map(|bps| bps * flows.measured.len() as f64);
+        if let Some(by) = find_by_refusals(loss, sent, asked) {
+            return by;
+        }
     }
     if let Some(by) = cut_off_by_proxy(context) {
         return by;
@@ -43,11 +49,7 @@ pub(super) fn limited_by(
                 measured: &measured,
                 trace: measured_trace(record, &measured),
                 congestion: record.sender.as_ref().and_then(congestion),
-                asked_bps: context
-                    .bulk
-                    .rate
-                    .limit()
-                    .map(caudal_core::units::BitRate::bps),
+                asked_bps: context.bulk.rate.limit().map(BitRate::bps),
                 window_set: context.bulk.window.is_some(),
                 machine_busy: machine_busy(context),
                 is_loopback: context.loopback,

@@ -4,8 +4,10 @@ use super::ceiling::ceiling;
 use super::context::{Context, DirectionFlows};
 use super::datagrams::loss;
 use super::goodput::{at_most, goodput, warm_up_intervals};
+use super::host_drops::host_drop_warnings;
 use super::levels::{Level, Levels};
 use super::limits::limited_by;
+use super::other_traffic::{other_traffic, other_traffic_warning};
 use super::rate_sample::{finer_samples, rate_samples};
 use super::recovery::recovery_samples;
 use super::warnings::{direction_warnings, general_warnings};
@@ -126,6 +128,20 @@ fn summarise_direction(
     }
     .diagnose();
     direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
+    let lost_elsewhere = match &loss {
+        Some(loss) => loss.location.and_then(|location| location.path),
+        None => tcp.and_then(|tcp| tcp.retransmits),
+    };
+    if !context.loopback {
+        let lost = lost_elsewhere.unwrap_or(0);
+        warnings.extend(host_drop_warnings(context, direction, lost));
+    }
+    let other_traffic = other_traffic(context, direction);
+    warnings.extend(other_traffic_warning(
+        direction,
+        &other_traffic,
+        goodput_mean,
+    ));
     if is_interrupted {
         let new = warnings.split_off(doubts_before);
         warnings.extend(new.into_iter().filter(is_no_effect_of_interruption));
@@ -155,6 +171,7 @@ fn summarise_direction(
             .sum(),
         ceiling: Some(ceiling),
         limited_by: Some(limited_by),
+        other_traffic,
         window: diagnosis.window.map(Box::new),
         next_step: diagnosis.next_step,
         sender_cpu: sum_of_measured(&flows, |flow| flow.sender_cpu),

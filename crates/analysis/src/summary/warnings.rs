@@ -1,9 +1,10 @@
 //! The warnings about a bulk transfer.
 
 use super::context::{Context, DirectionFlows};
-use crate::bottleneck::REACHED;
+use crate::bottleneck::{REACHED, offered_bps};
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::episode::Episode;
+use caudal_core::host::throttled_warning;
 use caudal_core::loss::Loss;
 use caudal_core::plan::{Direction, Rate, TestEnd, Transport};
 use caudal_core::units::BitRate;
@@ -138,7 +139,9 @@ fn rate_warnings(
     }
     let slow = flows.measured.iter().find_map(|flow| {
         let sent = flow.sender_bytes? as f64 * 8e9 / flow.sender_elapsed_ns?.max(1) as f64;
-        (sent < REACHED * asked.as_f64()).then_some(sent)
+        // What the kernel refused has a warning of its own.
+        let offered = loss.map_or(sent, |loss| offered_bps(sent, loss));
+        (offered < REACHED * asked.as_f64()).then_some(sent)
     });
     if let Some(sent) = slow {
         warnings.push(Warning::new(
@@ -154,12 +157,11 @@ fn rate_warnings(
 fn loss_warnings(flows: &DirectionFlows<'_>, loss: &Loss, warnings: &mut Vec<Warning>) {
     let direction = flows.direction.in_text();
     let location = loss.location.unwrap_or_default();
-    if let Some(refused) = location.sender_refused.filter(|count| *count > 0) {
-        warnings.push(Warning::new(
-            WarningCode::SendRefused,
-            format!("{direction}: the sender's kernel refused {refused} datagrams"),
-        ));
-    }
+    let host = match flows.direction {
+        Direction::Up => "this host",
+        Direction::Down => "the server's host",
+    };
+    warnings.extend(location.refused().warning(direction, host));
     let granted = flows
         .records
         .iter()
@@ -222,6 +224,10 @@ pub(super) fn general_warnings(context: &Context<'_>, warnings: &mut Vec<Warning
         warnings.push(Warning::new(WarningCode::ServerChangedPlan, change.clone()));
     }
     warnings.extend(stolen_cpu(context));
+    warnings.extend(throttled_warning(
+        context.client_usage,
+        context.server_usage,
+    ));
     warnings.extend(paced_loopback(context));
     warnings.extend(window_not_granted(context));
     warnings.extend(fragmented(context));

@@ -228,4 +228,12 @@ fn receiver_without_cpu() {
     share.add(server.running.pid());
     let ended = server.serves(&format!("tcp -C cubic {TIME}"));
     assert_limited_by(&ended, ("receiver", Some("cpu")), "waiting for one");
+    let run = ended.json();
+    let warnings = run["warnings"].as_array().unwrap();
+    let throttled = warnings.iter().find(|one| one["code"] == "throttled_cpu");
+    let message = throttled.and_then(|one| one["message"].as_str());
+    assert!(
+        message.is_some_and(|text| text.contains("held the server back for")),
+        "{warnings:?}"
+    );
 }

@@ -9,6 +9,7 @@ mod bottleneck;
 mod captures;
 mod connect;
 mod first_screen;
+mod host_loss;
 mod intermediaries;
 mod kernel;
 mod known_paths;
@@ -16,6 +17,7 @@ mod lab;
 mod levels;
 mod loss_patterns;
 mod narrow_path;
+mod other_traffic;
 mod outages;
 mod quality;
 mod round_trip_parts;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         captures,
         connect,
         first_screen,
+        host_loss,
         intermediaries,
         kernel,
         known_paths,
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         levels,
         loss_patterns,
         narrow_path,
+        other_traffic,
         outages,
         quality,
         round_trip_parts,

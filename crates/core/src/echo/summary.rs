@@ -1,6 +1,7 @@
 //! The summary of a round-trip test.
 
 use super::outlier::RoundTripOutliers;
+use crate::loss::RefusedSends;
 use caudal_stats::{DistributionSummary, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,12 @@ pub struct ReplySummary {
     pub sent: u64,
     /// Of these, messages without a reply in time.
     pub lost: u64,
+    /// Of these, messages that this host's own kernel refused to send; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<u64>,
+    /// Of these, messages that a firewall of this host refused (`EPERM`); absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forbidden: Option<u64>,
     /// Of all replies, those to messages that had been given up.
     pub late: u64,
     /// Of all replies, those to messages that had been answered already.
@@ -68,6 +75,17 @@ pub struct ReplySummary {
     /// The direction to the client; where messages carried timestamps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<OneWaySummary>,
+}
+
+impl ReplySummary {
+    /// The messages that this host's own kernel refused to send.
+    #[must_use]
+    pub fn refused_sends(&self) -> RefusedSends {
+        RefusedSends {
+            refused: self.refused.unwrap_or(0),
+            forbidden: self.forbidden.unwrap_or(0),
+        }
+    }
 }
 
 /// The round trip split at this host's kernel, by the messages that it timestamped.

@@ -72,6 +72,7 @@ impl Episode {
                 format!("{direction}: another level {when}")
             }
             (EpisodeKind::Delay, _) => format!("delay far above the usual {when}"),
+            (EpisodeKind::AnotherTest, _) => format!("another test of this server ran {when}"),
             (EpisodeKind::ProgramStopped, _) => format!("this program was stopped {when}"),
             (EpisodeKind::ProgramStarved, _) => {
                 format!("this program waited for a processor {when}")

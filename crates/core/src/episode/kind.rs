@@ -28,6 +28,8 @@ pub enum EpisodeKind {
     RateLevel,
     /// Round trips of messages on a schedule were far longer than usual.
     Delay,
+    /// The server ran a test of another client.
+    AnotherTest,
     /// A kind of a newer version.
     #[serde(other)]
     Unknown,
@@ -51,6 +53,7 @@ impl EpisodeKind {
             Self::PeerStopped => WarningCode::PeerStopped,
             Self::RateLevel => WarningCode::SeveralLevels,
             Self::Delay => WarningCode::DelayEpisodes,
+            Self::AnotherTest => WarningCode::AnotherTest,
             Self::ProgramStopped | Self::ProgramStarved | Self::HostSuspended => {
                 WarningCode::ProgramStopped
             }
@@ -69,7 +72,7 @@ impl EpisodeKind {
             Direction::Down => Bottleneck::Sender,
         };
         Some(match self {
-            Self::RateLevel | Self::Delay => return None,
+            Self::RateLevel | Self::Delay | Self::AnotherTest => return None,
             Self::PathSilent | Self::DataSilent | Self::Unknown => {
                 (Bottleneck::Network, Cause::Outage)
             }

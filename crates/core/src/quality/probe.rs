@@ -54,6 +54,9 @@ pub struct ProbeSummary {
     pub sent: u64,
     /// Of these, round trips that were not completed in time.
     pub lost: u64,
+    /// Of these, those that this host's own kernel refused to send; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<u64>,
     /// The fraction lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Estimate>,

@@ -75,6 +75,9 @@ pub struct SenderReport {
     /// Datagrams the kernel refused (UDP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<u64>,
+    /// Of these, those that a firewall of the sender's host refused (UDP); absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forbidden: Option<u64>,
     /// Time spent waiting for the receiver's credit, s (UDP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credit_wait_s: Option<f64>,

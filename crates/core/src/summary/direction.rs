@@ -1,5 +1,6 @@
 //! The summary of one direction, as documents carry it.
 
+use super::other_traffic::OtherTraffic;
 use crate::bottleneck::LimitedBy;
 use crate::loss::Loss;
 use crate::plan::Direction;
@@ -96,6 +97,9 @@ pub struct DirectionSummary {
     /// The bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<LimitedBy>,
+    /// Other traffic beside the test, by end; absent where none was found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_traffic: Vec<OtherTraffic>,
     /// The window that the path needs and what was granted; absent on a loopback, and where no round-trip time is known (TCP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Box<WindowReport>>,

@@ -16,6 +16,7 @@ mod shared_port;
 mod state;
 mod test_registry;
 mod test_sockets;
+mod test_times;
 
 pub use authentication::{AuthenticationOptions, ProtocolAccess};
 pub use options::ServerOptions;

@@ -204,6 +204,7 @@ impl<'a> Session<'a> {
         half.start();
         self.control.send(&ToClient::Started)?;
         let start_ns = monotonic_ns();
+        let running = state.test_times.begin(monotonic_ns);
         self.send_test_event(Event::Agreed(Agreement {
             repeat: None,
             plan: PlanRecord::from(&plan),
@@ -215,12 +216,15 @@ impl<'a> Session<'a> {
         let attended = self.attend(&mut *half, &mut watch);
         let finished = half.finish();
         let usage = meter.read();
+        let other_tests = running.others();
+        drop(running);
         self.send_ended(&finished, start_ns, &attended);
         let stopped = attended?;
         self.control.send(&ToClient::Finished {
             report: finished.report,
             usage,
             stopped,
+            other_tests,
         })
     }
 

@@ -4,6 +4,7 @@ use super::mtu_probes::MtuProbes;
 use super::options::ServerOptions;
 use super::session_event::{SessionEvent, SessionEventKind, SessionEventSender};
 use super::test_registry::TestRegistry;
+use super::test_times::TestTimes;
 use crate::admission::Admission;
 use crate::client_refusal::ClientRefusal;
 use caudal_flow::{StopSignal, random_bytes};
@@ -13,7 +14,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 /// The state that all threads of a server share.
@@ -25,6 +26,8 @@ pub(crate) struct ServerState {
     pub(crate) admission: Admission,
     pub(crate) stop: StopSignal,
     pub(super) tests: TestRegistry,
+    /// The times of tests.
+    pub(super) test_times: Arc<TestTimes>,
     /// The sessions whose probes of the path MTU are answered.
     pub(super) mtu_probes: MtuProbes,
     /// Connections closed because no descriptor was left.
@@ -47,6 +50,7 @@ impl ServerState {
             instance: ServerInstance(random_bytes()?),
             stop: StopSignal::new()?,
             tests: TestRegistry::default(),
+            test_times: Arc::default(),
             mtu_probes: MtuProbes::default(),
             without_descriptor: AtomicU64::new(0),
             events,

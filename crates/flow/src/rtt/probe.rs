@@ -3,9 +3,11 @@
 use super::kernel_account::KernelAccounts;
 use super::reply_feed::ReplyFeed;
 use crate::FlowSignals;
+use crate::send_refusal::SendRefusal;
 use crate::socket::{DataSocket, is_too_large};
 use caudal_analysis::echo::Reply;
 use caudal_core::event::Event;
+use caudal_core::loss::RefusedSends;
 use caudal_core::plan::EchoPlan;
 use caudal_wire::datagram::fill_payload;
 use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement};
@@ -97,6 +99,9 @@ impl Probe {
     }
 }
 
+/// Messages refused by a firewall before any has left after which the connection fails.
+const MAX_FIRST_REFUSALS: u64 = 10;
+
 /// Announces messages to the server and waits until it is ready for them.
 ///
 /// Without this wait, the announcement would still be in flight at the first message, which Nagle's
@@ -134,14 +139,47 @@ pub fn send_udp(socket: &UdpSocket, message: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// The outcome of a send that failed: a message lost in this host's own queue, or the end of the connection.
-pub(super) fn not_sent(cause: io::Error) -> io::Result<Reply> {
-    match (cause.kind(), cause.raw_os_error()) {
-        (ErrorKind::WouldBlock | ErrorKind::Interrupted, _) | (_, Some(libc::ENOBUFS)) => {
-            thread::sleep(Duration::from_millis(1));
-            Ok(Reply::LOST)
+/// The messages of one size that this host's kernel refused to send.
+#[derive(Debug, Default)]
+pub(super) struct RefusedMessages {
+    counts: RefusedSends,
+    has_sent: bool,
+}
+
+impl RefusedMessages {
+    /// Notes a message that was sent.
+    #[inline]
+    pub(super) const fn sent(&mut self) {
+        self.has_sent = true;
+    }
+
+    /// Takes the error of a message that was not sent, which is lost in this host's own queue or firewall; `is_counted` where it is
+    /// one of those that count.
+    ///
+    /// # Errors
+    /// The same error, where it is the end of the connection, or where this host sends none at all.
+    #[cold]
+    pub(super) fn not_sent(&mut self, cause: io::Error, is_counted: bool) -> io::Result<Reply> {
+        if is_too_large(&cause) {
+            return Ok(Reply::LOST);
         }
-        _ if is_too_large(&cause) => Ok(Reply::LOST),
-        _ => Err(cause),
+        let Some(refusal) = SendRefusal::of_message(&cause) else {
+            return Err(cause);
+        };
+        let is_forbidden = refusal == SendRefusal::Forbidden;
+        self.counts += RefusedSends {
+            refused: u64::from(is_counted),
+            forbidden: u64::from(is_counted && is_forbidden),
+        };
+        if is_forbidden && !self.has_sent && self.counts.forbidden >= MAX_FIRST_REFUSALS {
+            return Err(cause);
+        }
+        thread::sleep(Duration::from_millis(1));
+        Ok(Reply::LOST)
+    }
+
+    /// The messages refused so far.
+    pub(super) const fn counts(&self) -> RefusedSends {
+        self.counts
     }
 }

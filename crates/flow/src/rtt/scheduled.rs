@@ -4,7 +4,9 @@
 //! (Tene, "How NOT to Measure Latency").
 
 use super::kernel_account::{KernelAccounts, Messages, RoundTripTimes};
-use super::probe::{Probe, altered, announce, is_unanswered, longest_ns, not_sent, send_udp};
+use super::probe::{
+    Probe, RefusedMessages, altered, announce, is_unanswered, longest_ns, send_udp,
+};
 use super::reply_feed::ReplyFeed;
 use crate::FlowSignals;
 use crate::socket::{DataSocket, is_retryable, is_too_large};
@@ -57,6 +59,7 @@ pub(super) fn on_schedule(
     prepare(probe, socket, series.size, count)?;
     let schedule = Schedule::new(probe, socket, settings, count);
     let mut late = Vec::with_capacity(schedule.due.len());
+    let mut refused = RefusedMessages::default();
     let mut replies = Collector {
         schedule: &schedule,
         timeout_ns: probe.plan.timeout.as_nanos() as u64,
@@ -83,8 +86,10 @@ pub(super) fn on_schedule(
         &schedule,
         &mut probe.message[..size],
         &mut late,
+        &mut refused,
         &mut replies,
     );
+    series.refused += refused.counts();
     replies.record(late, series, settings.start_ns);
     probe.number += count;
     // An error in receiving is the cause of one in sending after it.
@@ -111,6 +116,7 @@ fn exchange(
     schedule: &Schedule<'_>,
     message: &mut [u8],
     late: &mut Vec<u64>,
+    refused: &mut RefusedMessages,
     replies: &mut Collector<'_>,
 ) -> (io::Result<()>, io::Result<()>) {
     thread::scope(|scope| {
@@ -121,7 +127,7 @@ fn exchange(
             }
             received
         });
-        let sending = schedule.send(message, late);
+        let sending = schedule.send(message, late, refused);
         schedule.sending_over.store(true, Release);
         let receiving = receiver.join().unwrap_or_else(|_| {
             Err(io::Error::other(
@@ -195,8 +201,13 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Sends messages when they are due, and records how late each left.
-    fn send(&self, message: &mut [u8], late: &mut Vec<u64>) -> io::Result<()> {
+    /// Sends messages when they are due, and records how late each left and which were refused.
+    fn send(
+        &self,
+        message: &mut [u8],
+        late: &mut Vec<u64>,
+        refused: &mut RefusedMessages,
+    ) -> io::Result<()> {
         for nth in 0..self.due.len() {
             let intended = self.intended_ns(nth);
             self.sleep_until(intended.saturating_sub(self.early_ns));
@@ -225,8 +236,11 @@ impl<'a> Schedule<'a> {
                     if !stamps.write(message) {
                         write_number(message, number);
                     }
-                    if let Err(cause) = send_udp(socket, message) {
-                        not_sent(cause)?;
+                    match send_udp(socket, message) {
+                        Ok(_) => refused.sent(),
+                        Err(cause) => {
+                            refused.not_sent(cause, nth > 0)?;
+                        }
                     }
                 }
             }

@@ -3,7 +3,9 @@
 //! Between the two readings of the clock there are a send and a receive and nothing else.
 
 use super::kernel_account::{KernelAccounts, Messages, RoundTripTimes};
-use super::probe::{Probe, altered, announce, is_unanswered, longest_ns, not_sent, send_udp};
+use super::probe::{
+    Probe, RefusedMessages, altered, announce, is_unanswered, longest_ns, send_udp,
+};
 use crate::socket::is_too_large;
 use caudal_analysis::echo::{EchoSeries, Reply, SlowRoundTrip, StampedRoundTrip};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
@@ -117,9 +119,12 @@ pub(super) fn over_udp(
     let size = series.size as usize;
     let first = probe.number;
     let mut compare = true;
+    let mut refused = RefusedMessages::default();
     for nth in 0..=probe.plan.count as usize {
         let left = monotonic_ns();
-        let reply = udp_round_trip(probe, socket, series, first)?;
+        let reply = udp_round_trip(probe, socket, series, &mut refused, first);
+        series.refused = refused.counts();
+        let reply = reply?;
         if reply != Reply::LOST {
             probe.heard_ns.store(monotonic_ns(), Relaxed);
         } else if probe.signals.is_stopped() {
@@ -181,6 +186,7 @@ fn udp_round_trip(
     probe: &mut Probe,
     socket: &UdpSocket,
     series: &mut EchoSeries,
+    refused: &mut RefusedMessages,
     first: u64,
 ) -> io::Result<Reply> {
     let size = series.size as usize;
@@ -189,8 +195,9 @@ fn udp_round_trip(
     let message = &mut probe.message[..size];
     write_number(message, number);
     let left = monotonic_ns();
-    if let Err(cause) = send_udp(socket, message) {
-        return not_sent(cause);
+    match send_udp(socket, message) {
+        Ok(_) => refused.sent(),
+        Err(cause) => return refused.not_sent(cause, number > first),
     }
     loop {
         let received = socket.recv(&mut probe.reply);
@@ -242,7 +249,9 @@ fn udp_stamped(
     write_number(message, number);
     let left = monotonic_ns();
     if let Err(cause) = timestamps::send_stamped(socket, message) {
-        return not_sent(cause).map(|_| None);
+        return RefusedMessages::default()
+            .not_sent(cause, false)
+            .map(|_| None);
     }
     let sent_ns = realtime_ns();
     let until = left + probe.plan.timeout.as_nanos() as u64;

@@ -3,6 +3,7 @@
 use super::measured::QualityMeasured;
 use super::phase_run::PhaseRun;
 use caudal_core::episode::Episode;
+use caudal_core::loss::RefusedSends;
 use caudal_core::plan::{PhaseLoad, Transport};
 use caudal_core::summary::DirectionSummary;
 use caudal_core::warning::{Warning, WarningCode};
@@ -41,6 +42,7 @@ pub(super) fn warnings(measured: &QualityMeasured<'_>) -> Vec<Warning> {
         all.extend(phase.episodes.iter().map(Episode::warning));
         all.extend(changed(phase));
     }
+    all.extend(send_refused(measured));
     all.extend(probes_as_load(measured));
     all
 }
@@ -60,6 +62,14 @@ fn changed(phase: &PhaseRun) -> Option<Warning> {
         let message = format!("{}: {}", phase.plan.load.name(), changes.join("; "));
         Warning::new(WarningCode::ServerChangedPlan, message)
     })
+}
+
+fn send_refused(measured: &QualityMeasured<'_>) -> Option<Warning> {
+    let mut refused = RefusedSends::default();
+    for phase in measured.phases {
+        refused += phase.measurements.udp.refused;
+    }
+    refused.warning("probes", "this host")
 }
 
 /// The probes are a load themselves where there is little else.

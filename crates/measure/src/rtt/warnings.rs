@@ -4,6 +4,8 @@ use super::conditions::RttConditions;
 use super::episodes::episodes;
 use crate::path_mtu::{black_hole, fitting_payload, is_black_hole};
 use caudal_core::episode::Episode;
+use caudal_core::host::throttled_warning;
+use caudal_core::loss::RefusedSends;
 use caudal_core::plan::{EchoSchedule, MAX_DATAGRAM, Transport};
 use caudal_core::quantity::Unit;
 use caudal_core::warning::{Warning, WarningCode};
@@ -45,9 +47,15 @@ pub(super) fn warnings(measured: &RttConditions<'_>) -> Vec<Warning> {
     }
     warnings.extend(measured.peer.path_warnings(echo.plan.transport));
     warnings.extend(fragmented(measured));
+    warnings.extend(send_refused(measured));
     warnings.extend(schedule_late(measured));
     warnings.extend(too_short(measured));
     warnings.extend(stolen_cpu(measured));
+    let echo = measured.echo;
+    warnings.extend(throttled_warning(
+        &echo.client_usage,
+        echo.server_usage.as_ref(),
+    ));
     warnings
 }
 
@@ -77,6 +85,14 @@ fn fragmented(measured: &RttConditions<'_>) -> Option<Warning> {
             ),
         )
     })
+}
+
+fn send_refused(measured: &RttConditions<'_>) -> Option<Warning> {
+    let mut refused = RefusedSends::default();
+    for size in measured.sizes {
+        refused += size.pooled.refused_sends();
+    }
+    refused.warning("messages", "this host")
 }
 
 fn schedule_late(measured: &RttConditions<'_>) -> Option<Warning> {

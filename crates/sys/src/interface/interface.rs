@@ -3,7 +3,7 @@
 use super::driver_settings::legacy_settings;
 use super::ethtool::{driver, offloads};
 use super::link::LinkMessage;
-use crate::netlink::Netlink;
+use crate::netlink::{DeviceCounters, Netlink};
 
 /// A network interface and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +86,12 @@ pub fn interface_names() -> Vec<String> {
 pub fn qdisc_drops(index: u32) -> Option<u64> {
     let counters = Netlink::open().ok()?.queue_counters(index).ok()??;
     Some(counters.drops.into())
+}
+
+/// The counters of interface `index`; `None` when it does not exist.
+#[must_use]
+pub fn interface_counters(index: u32) -> Option<DeviceCounters> {
+    Netlink::open().ok()?.counters(index).ok()
 }
 
 /// Bytes in an interface's queueing discipline; `None` when the kernel does not report them.

@@ -19,7 +19,9 @@ pub use driver_settings::{driver_settings, set_speed};
 pub(crate) use ethtool::ifreq;
 pub use ethtool::{OffloadState, capture_offloads, request_offloads, turn_offloads_off};
 pub use ethtool_netlink::{LinkStateReading, MacCounters};
-pub use interface::{Interface, interface_index, interface_names, qdisc_backlog, qdisc_drops};
+pub use interface::{
+    Interface, interface_counters, interface_index, interface_names, qdisc_backlog, qdisc_drops,
+};
 pub use link_reading::{LinkCounterReading, LinkReading, lower_interface};
 pub use link_settings::LinkSettings;
 pub use route::{Route, route_from, route_to, route_to_socket};

@@ -37,6 +37,10 @@ pub struct DeviceCounters {
     pub rx_crc_errors: u64,
     /// Frames received that are not whole bytes: `aAlignmentErrors`, IEEE 802.3 section 30.3.1.1.7.
     pub rx_frame_errors: u64,
+    /// Packets that a queue of the device overflowed with.
+    pub rx_fifo_errors: u64,
+    /// Packets that the device had no buffer for.
+    pub rx_missed_errors: u64,
     /// Frames not sent after too many collisions: `aFramesAbortedDueToXSColls`, IEEE 802.3 section 30.3.1.1.11.
     pub tx_aborted_errors: u64,
     /// Frames during which the carrier was lost: `aCarrierSenseErrors`, IEEE 802.3 section 30.3.1.1.13.
@@ -187,6 +191,8 @@ impl DeviceCounters {
             rx_length_errors: word(10),
             rx_crc_errors: word(12),
             rx_frame_errors: word(13),
+            rx_fifo_errors: word(14),
+            rx_missed_errors: word(15),
             tx_aborted_errors: word(16),
             tx_carrier_errors: word(17),
             tx_window_errors: word(20),
@@ -214,6 +220,8 @@ mod tests {
             rx_length_errors: 10,
             rx_crc_errors: 12,
             rx_frame_errors: 13,
+            rx_fifo_errors: 14,
+            rx_missed_errors: 15,
             tx_aborted_errors: 16,
             tx_carrier_errors: 17,
             tx_window_errors: 20,

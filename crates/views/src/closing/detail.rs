@@ -281,12 +281,16 @@ pub(super) fn loss_location(location: &LossLocation, push: &mut impl FnMut(Strin
         Some(errors @ 1..) => format!(", {errors} with a wrong checksum"),
         _ => String::new(),
     };
+    let in_host = match location.receiver_host {
+        Some(dropped) => format!(" (which dropped {dropped} packets)"),
+        None => String::new(),
+    };
     let beyond = match location.path_or_socket {
         Some(rest) => format!(
-            "{at_most}{rest} on the path or at the receiving socket, which the other end does not tell apart"
+            "{at_most}{rest} on the path or in the receiving host, which the other end does not tell apart"
         ),
         None => format!(
-            "{at_most}{} on the path{damaged}, {}{} at the receiving socket{}",
+            "{at_most}{} on the path or in the receiving host{in_host}{damaged}, {}{} at the receiving socket{}",
             count(location.path),
             at_least(socket_bound),
             count(location.receiver_socket),
@@ -298,8 +302,9 @@ pub(super) fn loss_location(location: &LossLocation, push: &mut impl FnMut(Strin
         ),
     };
     push(format!(
-        "  loss location: {} refused by the sender's kernel, {}{} dropped in its queue{}, {beyond}",
+        "  loss location: {} refused by the sender's kernel{}, {}{} dropped in its queue{}, {beyond}",
         count(location.sender_refused),
+        location.refused().by("its host"),
         at_least(queue_bound),
         count(location.sender_qdisc),
         if queue_bound {
@@ -371,11 +376,11 @@ mod tests {
         assert_eq!(
             line(true),
             "  loss location: 0 refused by the sender's kernel, at least 4366 dropped in its queue (it counts the \
-             datagrams of one send as one), at most 21830 on the path, 0 at the receiving socket"
+             datagrams of one send as one), at most 21830 on the path or in the receiving host, 0 at the receiving socket"
         );
         assert_eq!(
             line(false),
-            "  loss location: 0 refused by the sender's kernel, 4366 dropped in its queue, 21830 on the path, 0 at \
+            "  loss location: 0 refused by the sender's kernel, 4366 dropped in its queue, 21830 on the path or in the receiving host, 0 at \
              the receiving socket"
         );
     }

@@ -5,6 +5,7 @@ use crate::text::{fold, percent, time_us};
 use crate::width::LineWidth;
 use caudal_analysis::link::link_rate;
 use caudal_core::echo::{KernelSplit, OneWaySummary, ReplySummary, SizeSummary};
+use caudal_core::loss::RefusedSends;
 use caudal_core::plan::{Direction, EchoSchedule};
 use caudal_core::prediction::{PredictionCheck, RelativeDifference};
 use caudal_core::quantity::{EstimateInUnit, Unit};
@@ -253,6 +254,17 @@ impl Closing<'_> {
             "lost: {lost} of {sent} messages ({}); {counts}",
             percent(lost as f64 / sent as f64)
         ));
+        let mut refused = RefusedSends::default();
+        for size in &self.summary.sizes {
+            refused += size.pooled.refused_sends();
+        }
+        if refused.refused > 0 {
+            let by = refused.by("this host");
+            push(format!(
+                "  of these refused by this host's kernel: {}{by}",
+                refused.refused
+            ));
+        }
         for size in &self.summary.sizes {
             if let (1.., Some(loss)) = (size.pooled.lost, &size.pooled.loss) {
                 push(format!(

@@ -10,7 +10,7 @@ use super::peer_watch::PeerWatch;
 use crate::options::LocalOptions;
 use crate::peer::peer::{Peer, PeerInfo};
 use crate::workload::{self, ClientHalf, ClientLink, EndedDialogue, Outcome};
-use caudal_core::episode::Episode;
+use caudal_core::episode::{Episode, EpisodeKind};
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::interval::ServerAccount;
 use caudal_core::opening::{OpeningPattern, OpeningReport};
@@ -22,7 +22,7 @@ use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_sys::udp;
 use caudal_wire::final_report::FinalReport;
-use caudal_wire::message::{ToClient, ToServer, Usage};
+use caudal_wire::message::{OtherTest, ToClient, ToServer, Usage};
 use caudal_wire::protocol::Protocol;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -45,6 +45,18 @@ struct DialogueEnd {
     report: Option<(FinalReport, Usage)>,
     was_over: bool,
     episodes: Vec<Episode>,
+    other_tests: Vec<OtherTest>,
+}
+
+/// The episode of another test of the server.
+fn another_test(test: OtherTest) -> Episode {
+    Episode {
+        kind: EpisodeKind::AnotherTest,
+        from_s: test.from_s,
+        to_s: Some(test.to_s),
+        direction: None,
+        evidence: "the server carried out both at once".to_owned(),
+    }
 }
 
 impl DialogueEnd {
@@ -164,6 +176,8 @@ impl NativePeer {
             end.was_over = dialogue.is_over();
             if is_last || !self.advance(half, quit, &mut dialogue, &mut end, events) {
                 end.episodes = watch.map(PeerWatch::finish).unwrap_or_default();
+                end.episodes
+                    .extend(end.other_tests.iter().map(|test| another_test(*test)));
                 end.explain((monotonic_ns() - start_ns) as f64 / 1e9);
                 return end;
             }
@@ -236,8 +250,10 @@ impl NativePeer {
                 report,
                 usage,
                 stopped,
+                other_tests,
             }) => {
                 end.report = Some((report, usage));
+                end.other_tests = other_tests;
                 if let (None, Some(reason)) = (&end.cut_short, stopped) {
                     end.cut_short = Some(CutShort::ByServer(reason));
                 }

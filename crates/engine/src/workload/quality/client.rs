@@ -8,8 +8,10 @@ use crate::options::{EchoLocalOptions, LocalOptions};
 use crate::workload::elapsed::time_since;
 use crate::workload::outcome::Outcome;
 use crate::workload::workload::{ClientHalf, ClientLink, EndedDialogue, Workload};
+use caudal_core::episode::Episode;
 use caudal_core::event::{CutShort, Event, ProbeReply};
 use caudal_core::plan::{QualityPlan, Transport};
+use caudal_core::quality::ConnectProbe;
 use caudal_flow::RunError;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::final_report::{FinalReport, FlowsReport};
@@ -208,6 +210,7 @@ impl ClientHalf for QualityClientHalf {
     fn finish(mut self: Box<Self>, mut ended: EndedDialogue) -> Result<Outcome, RunError> {
         let elapsed = time_since(self.start_ns, monotonic_ns());
         let connects = self.connects.take().map(ConnectProber::finish);
+        let connects = without_stops(connects.unwrap_or_default(), &ended.episodes);
         let client_usage = ended.meter.read();
         let reports = ended
             .report
@@ -253,7 +256,7 @@ impl ClientHalf for QualityClientHalf {
             load,
             udp: udp.and_then(Result::ok).and_then(Outcome::into_rtt),
             tcp: tcp.ok().and_then(Outcome::into_rtt),
-            connects: connects.unwrap_or_default(),
+            connects,
             client_queue: self.queue.and_then(QueueMeter::finish),
             server_queue,
             start_ns: self.start_ns,
@@ -261,5 +264,44 @@ impl ClientHalf for QualityClientHalf {
             client_usage,
             server_usage: ended.server_usage,
         })))
+    }
+}
+
+/// The requests without those that this program delayed by standing still.
+fn without_stops(mut connects: Vec<ConnectProbe>, episodes: &[Episode]) -> Vec<ConnectProbe> {
+    let own = episodes.iter().filter(|one| one.kind.is_own());
+    let stops: Vec<&Episode> = own.collect();
+    connects.retain(|probe| {
+        let from_s = probe.at_ns as f64 / 1e9;
+        let took_ns = probe.connect_ns.unwrap_or(0) + probe.answer_ns.unwrap_or(0);
+        let to_s = from_s + took_ns as f64 / 1e9;
+        stops.iter().all(|stop| stop.overlap_s(from_s, to_s) == 0.0)
+    });
+    connects
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_core::episode::EpisodeKind;
+
+    #[test]
+    fn requests_that_a_stop_of_this_program_delayed_are_left_out() {
+        let probe = |at_ms: u64, took_ms: u64| ConnectProbe {
+            at_ns: at_ms * 1_000_000,
+            connect_ns: Some(took_ms * 1_000_000),
+            answer_ns: None,
+        };
+        let stop = Episode {
+            kind: EpisodeKind::ProgramStopped,
+            from_s: 1.0,
+            to_s: Some(1.5),
+            direction: None,
+            evidence: String::new(),
+        };
+        let all = vec![probe(900, 20), probe(990, 520), probe(1600, 20)];
+        let kept = without_stops(all.clone(), &[stop]);
+        assert_eq!(kept, [all[0], all[2]]);
+        assert_eq!(without_stops(all.clone(), &[]), all);
     }
 }
