@@ -64,18 +64,20 @@ impl HostDrops {
     #[must_use]
     pub const fn plus(&self, more: &Self) -> Self {
         Self {
-            interface_ring: self.interface_ring + more.interface_ring,
-            interface_receive: self.interface_receive + more.interface_receive,
-            interface_send: self.interface_send + more.interface_send,
-            backlog: self.backlog + more.backlog,
-            ip_input: self.ip_input + more.ip_input,
-            reverse_path: self.reverse_path + more.reverse_path,
-            firewall: self.firewall + more.firewall,
-            reassembly: self.reassembly + more.reassembly,
-            ip_output: self.ip_output + more.ip_output,
-            udp_no_port: self.udp_no_port + more.udp_no_port,
-            udp_memory: self.udp_memory + more.udp_memory,
-            tcp_socket: self.tcp_socket + more.tcp_socket,
+            interface_ring: self.interface_ring.saturating_add(more.interface_ring),
+            interface_receive: self
+                .interface_receive
+                .saturating_add(more.interface_receive),
+            interface_send: self.interface_send.saturating_add(more.interface_send),
+            backlog: self.backlog.saturating_add(more.backlog),
+            ip_input: self.ip_input.saturating_add(more.ip_input),
+            reverse_path: self.reverse_path.saturating_add(more.reverse_path),
+            firewall: self.firewall.saturating_add(more.firewall),
+            reassembly: self.reassembly.saturating_add(more.reassembly),
+            ip_output: self.ip_output.saturating_add(more.ip_output),
+            udp_no_port: self.udp_no_port.saturating_add(more.udp_no_port),
+            udp_memory: self.udp_memory.saturating_add(more.udp_memory),
+            tcp_socket: self.tcp_socket.saturating_add(more.tcp_socket),
         }
     }
 }
@@ -101,8 +103,8 @@ impl InterfaceTraffic {
     #[must_use]
     pub const fn plus(&self, more: &Self) -> Self {
         Self {
-            received_bytes: self.received_bytes + more.received_bytes,
-            sent_bytes: self.sent_bytes + more.sent_bytes,
+            received_bytes: self.received_bytes.saturating_add(more.received_bytes),
+            sent_bytes: self.sent_bytes.saturating_add(more.sent_bytes),
         }
     }
 }
