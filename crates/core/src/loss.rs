@@ -162,7 +162,7 @@ pub struct Loss {
     /// Datagrams with damaged content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrupt: Option<u64>,
-    /// The fraction lost, with Wilson's interval; null without a final account.
+    /// The fraction lost, with Wilson's interval, or that of the cycles from one loss period to the next; null without a final account.
     pub fraction: Option<Estimate>,
     /// Lengths of runs of consecutive losses; absent where the receiver did not note which were lost.
     #[serde(skip_serializing_if = "Option::is_none")]

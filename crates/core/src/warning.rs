@@ -149,6 +149,8 @@ pub enum WarningCode {
     HostDrops,
     /// Other traffic passed the interface in use.
     OtherTraffic,
+    /// Datagrams were lost in periods.
+    LossPeriods,
     /// The server ran another test at the same time.
     AnotherTest,
     /// A code this version does not know.
@@ -157,7 +159,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 56] = [
+    pub const ALL: [Self; 57] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -213,6 +215,7 @@ impl WarningCode {
         Self::ProgramStopped,
         Self::HostDrops,
         Self::OtherTraffic,
+        Self::LossPeriods,
         Self::AnotherTest,
     ];
 
@@ -275,6 +278,7 @@ impl WarningCode {
             Self::ProgramStopped => "program_stopped",
             Self::HostDrops => "host_drops",
             Self::OtherTraffic => "other_traffic",
+            Self::LossPeriods => "loss_periods",
             Self::AnotherTest => "another_test",
             Self::Unknown(name) => name,
         }
@@ -410,6 +414,9 @@ impl WarningCode {
             Self::OtherTraffic => {
                 "other traffic passed the interface in use during the test, and may have taken a part of the path"
             }
+            Self::LossPeriods => {
+                "datagrams were lost many next to each other: what happened for a time, not chance"
+            }
             Self::AnotherTest => "the server ran another test at the same time",
             Self::Unknown(_) => "a warning of a newer version",
         }
@@ -519,6 +526,9 @@ impl WarningCode {
             }
             Self::OtherTraffic => {
                 "measure without it, or take the sum for what the interface carried"
+            }
+            Self::LossPeriods => {
+                "look for what interrupts the path, or fills its queue, for that long: other traffic in bursts, a radio link, a router"
             }
             Self::AnotherTest => "measure again while nobody else does",
             Self::LogContradictory => {

@@ -16,6 +16,7 @@ pub mod histogram;
 pub mod margin;
 pub mod mean;
 pub mod paired_ratio;
+pub mod poisson;
 pub mod proportion;
 pub mod quantile;
 pub mod random;
@@ -51,6 +52,7 @@ pub use mean::{
     runs_needed,
 };
 pub use paired_ratio::paired_ratio;
+pub use poisson::poisson_tail;
 pub use proportion::{exact_upper, wilson};
 pub use quantile::{
     DistributionSummary, QuantileRanks, correct_coordinated_omission, median, midpoint_median,

@@ -2,7 +2,7 @@
 
 use super::record::EchoSeries;
 use caudal_core::episode::{Episode, EpisodeKind};
-use caudal_stats::{quantile, repetition};
+use caudal_stats::{poisson_tail, quantile, repetition};
 
 /// Minimum time by which a round trip exceeds the usual one, µs, and in interquartile ranges of all.
 const MIN_EXCESS_US: f64 = 1000.0;
@@ -34,17 +34,6 @@ impl DelayEpisode {
     const fn messages(&self) -> usize {
         self.last + 1 - self.first
     }
-}
-
-/// The probability of at least `count` events where `mean` are expected.
-fn poisson_tail(count: usize, mean: f64) -> f64 {
-    let mut term = (-mean).exp();
-    let mut below = 0.0;
-    for nth in 0..count {
-        below += term;
-        term *= mean / (nth + 1) as f64;
-    }
-    1.0 - below
 }
 
 /// The delay episodes of a series on a schedule, in their order; none without a schedule.
@@ -88,7 +77,8 @@ pub(super) fn delay_episodes(series: &EchoSeries) -> Vec<DelayEpisode> {
             .filter(|one| one.messages() >= *length)
             .count();
         let by_chance = series.replies.len() as f64 * share.powi(*length as i32);
-        rows > 0 && poisson_tail(rows, by_chance) <= MAX_BY_CHANCE
+        rows > 0
+            && poisson_tail(rows as u64, by_chance).is_some_and(|chance| chance <= MAX_BY_CHANCE)
     });
     episodes.retain(|one| min_length.is_some_and(|min| one.messages() >= min));
     let within: usize = episodes.iter().map(DelayEpisode::messages).sum();

@@ -1,9 +1,9 @@
 //! The runs of missing numbers.
 
-use caudal_core::sequence::LossRuns;
+use caudal_core::sequence::{LossPeriods, LossRun, LossRuns};
 
 /// The runs of missing numbers, counted in the order of the numbers.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct MissingRuns {
     /// All missing numbers.
     pub(super) total: u64,
@@ -12,16 +12,21 @@ pub(super) struct MissingRuns {
     by_length: [u64; 64],
     /// The length of the run at the end, which may continue.
     open: u64,
+    /// The number that is counted next.
+    next: u64,
+    periods: LossPeriods,
 }
 
 impl MissingRuns {
-    pub(super) const fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             total: 0,
             count: 0,
             max: 0,
             by_length: [0; 64],
             open: 0,
+            next: 0,
+            periods: LossPeriods::default(),
         }
     }
 
@@ -29,6 +34,7 @@ impl MissingRuns {
     #[inline]
     pub(super) fn count_word(&mut self, word: u64, bits: u32) {
         if word == u64::MAX && self.open == 0 {
+            self.next += u64::from(bits);
             return;
         }
         let (mut word, mut left) = (word, bits);
@@ -41,6 +47,7 @@ impl MissingRuns {
             if received > 0 {
                 self.close();
             }
+            self.next += u64::from(received);
             word = word.checked_shr(received).unwrap_or(0);
             left -= received;
         }
@@ -50,6 +57,7 @@ impl MissingRuns {
     pub(super) fn extend(&mut self, missing: u64) {
         self.total += missing;
         self.open += missing;
+        self.next += missing;
     }
 
     fn close(&mut self) {
@@ -57,19 +65,24 @@ impl MissingRuns {
             self.count += 1;
             self.max = self.max.max(self.open);
             self.by_length[self.open.ilog2() as usize] += 1;
+            self.periods.push(LossRun {
+                first: self.next - self.open,
+                count: self.open,
+            });
             self.open = 0;
         }
     }
 
-    /// The lengths of the runs so far.
-    pub(super) fn runs(mut self) -> LossRuns {
+    /// The runs so far: their lengths, and the longest in their places.
+    pub(super) fn runs(mut self) -> (LossRuns, LossPeriods) {
         self.close();
         let longest = self.by_length.iter().rposition(|&count| count > 0);
-        LossRuns {
+        let runs = LossRuns {
             count: self.count,
             mean: (self.count > 0).then(|| self.total as f64 / self.count as f64),
             max: self.max,
             histogram: self.by_length[..longest.map_or(0, |k| k + 1)].to_vec(),
-        }
+        };
+        (runs, self.periods)
     }
 }

@@ -141,7 +141,7 @@ impl SequenceTracker {
     #[must_use]
     pub fn finish(&self, sent: Option<u64>) -> SequenceCounts {
         let expected = self.next.max(sent.unwrap_or(0));
-        let mut missing = self.missing;
+        let mut missing = self.missing.clone();
         if self.next > 0 {
             let top = (self.next - 1) / 64;
             for word in oldest_word(top)..top {
@@ -150,6 +150,7 @@ impl SequenceTracker {
             missing.count_word(self.ring[slot(top)], ((self.next - 1) % 64 + 1) as u32);
         }
         missing.extend(expected - self.next);
+        let (loss_runs, periods) = missing.runs();
         SequenceCounts {
             expected,
             received: self.received,
@@ -161,7 +162,8 @@ impl SequenceTracker {
             highest: self.next.checked_sub(1),
             reorder_extent_max: self.extent_max,
             n_reordering: self.three_reordered,
-            loss_runs: missing.runs(),
+            loss_runs,
+            periods,
         }
     }
 

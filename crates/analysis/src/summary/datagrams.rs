@@ -2,11 +2,13 @@
 
 use super::context::{Context, DirectionFlows};
 use super::host_drops::{receiver_drops, total};
+use super::loss_structure::{loss_fraction, loss_periods};
+use caudal_core::episode::Episode;
 use caudal_core::interval::ServerAccount;
 use caudal_core::loss::{Loss, LossLocation, RefusedSends};
 use caudal_core::plan::Direction;
 use caudal_core::sample::{FlowEnd, FlowRecord, ReceiverCounters};
-use caudal_core::sequence::LossRuns;
+use caudal_core::sequence::{LossRuns, SequenceCounts};
 use caudal_stats::wilson;
 
 /// The counts of all receivers of a direction.
@@ -91,6 +93,33 @@ impl Counts {
     }
 }
 
+/// The receiver's final counts of the only flow of a direction, where what it sent is known as well.
+fn only_flow<'a>(flows: &DirectionFlows<'a>) -> Option<&'a SequenceCounts> {
+    let [record] = flows.records.as_slice() else {
+        return None;
+    };
+    record.receiver.as_ref()?.sequence.as_ref()
+}
+
+/// The periods in which the datagrams of the only flow of a direction were lost, where no interruption explains them.
+pub(super) fn loss_episode(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Option<Episode> {
+    let received = flows.records.first()?.received()?;
+    let at_s = |ns: u64| ns as f64 / 1e9;
+    let span_s = (at_s(received.first_ns), at_s(received.last_ns));
+    let found = loss_periods(
+        only_flow(flows)?,
+        flows.direction,
+        span_s,
+        context.confidence,
+    )?;
+    let (from_s, to_s) = (found.from_s, found.to_s.unwrap_or(found.from_s));
+    let is_known = |one: &Episode| {
+        one.kind.limit(flows.direction).is_some()
+            && one.overlap_s(from_s, to_s) >= (to_s - from_s) / 2.0
+    };
+    (!context.episodes.iter().any(is_known)).then_some(found)
+}
+
 /// The account of the datagrams of one direction.
 pub(super) fn loss(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Loss {
     let mut counts = Counts {
@@ -106,11 +135,15 @@ pub(super) fn loss(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Loss {
     // Losses outside all runs are losses of which only the number is known.
     let runs_cover_losses =
         counts.runs.count > 0 || counts.lost == 0 || context.timeline.server_account().is_full();
-    let fraction = wilson(
-        counts.lost.min(counts.sent),
-        counts.sent,
-        context.confidence,
-    );
+    let fraction = match only_flow(flows) {
+        Some(sequence) => loss_fraction(sequence, context.confidence),
+        // Flows over one path lose together: the interval is that of independent ones.
+        None => wilson(
+            counts.lost.min(counts.sent),
+            counts.sent,
+            context.confidence,
+        ),
+    };
     Loss {
         complete: Some(counts.complete),
         sent: Some(counts.sent),
@@ -204,7 +237,6 @@ mod tests {
         UdpPlan,
     };
     use caudal_core::sample::{Counters, SenderCounters};
-    use caudal_core::sequence::SequenceCounts;
     use std::time::Duration;
 
     const FLOW: PlannedFlow = PlannedFlow {

@@ -7,6 +7,7 @@ mod goodput;
 mod host_drops;
 mod levels;
 mod limits;
+mod loss_structure;
 mod other_traffic;
 mod rate_sample;
 mod recovery;

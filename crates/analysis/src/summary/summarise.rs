@@ -2,7 +2,7 @@
 
 use super::ceiling::ceiling;
 use super::context::{Context, DirectionFlows};
-use super::datagrams::loss;
+use super::datagrams::{loss, loss_episode};
 use super::goodput::{at_most, goodput, warm_up_intervals};
 use super::host_drops::host_drop_warnings;
 use super::levels::{Level, Levels};
@@ -110,6 +110,9 @@ fn summarise_direction(
     episodes.extend(levels.others(direction));
     let goodput_mean = goodput.map_or(0.0, |goodput| goodput.mean);
     let loss = (context.transport() == Transport::Udp).then(|| loss(context, &flows));
+    if loss.is_some() {
+        episodes.extend(loss_episode(context, &flows));
+    }
     let records = &flows.records;
     let ceiling = ceiling(context, direction, records, goodput_mean);
     let goodput = goodput.map(|goodput| at_most(goodput, ceiling.goodput_bps));

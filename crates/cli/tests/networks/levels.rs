@@ -12,6 +12,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub fn trials() -> Vec<Trial> {
     vec![
         trial(
+            "losses_next_to_each_other_are_periods",
+            missing_shaper().or_else(|| missing(&["nft"])),
+            loss_periods,
+        ),
+        trial(
             "bursts_of_other_traffic_are_delay_episodes",
             missing_shaper().or_else(|| missing(&["socat", "bash"])),
             bursts,
@@ -134,4 +139,41 @@ fn bursts() {
     // 60 kB of queue at 50 Mbit/s; the bursts take some time themselves.
     let evidence = one["evidence"].as_str().unwrap();
     assert!(evidence.contains(" times, one every 0.5"), "{evidence}");
+}
+
+/// A path that drops 24 datagrams of every 425, all at once.
+fn loss_periods() {
+    let network = Network::build();
+    let drops = |port: &str| {
+        vec![format!(
+            "udp {port} 5201 udp length > 1000 numgen inc mod 425 < 24 drop"
+        )]
+    };
+    for (space, port) in [(&network.server, "dport"), (&network.client, "sport")] {
+        let rules = drops(port);
+        let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+        Network::rules(space, &rules);
+    }
+    let _server = network.serve("");
+    for words in ["udp -b 5M -t 8 --json", "udp -R -b 5M -t 8 --json"] {
+        let ended = network.run_client(words);
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        let run = ended.json();
+        let loss = &run["summary"]["directions"][0]["loss"];
+        let fraction = &loss["fraction"];
+        assert_eq!(fraction["method"], "batch_means_t", "{words}: {loss}");
+        let [low, high] = ["low", "high"].map(|end| fraction[end].as_f64().unwrap());
+        assert!(
+            (low..=high).contains(&(24.0 / 425.0)) && high - low < 0.006,
+            "{loss}"
+        );
+        let found = run["episodes"].as_array().unwrap();
+        let found = found.iter().find(|one| one["kind"] == "loss_periods");
+        let evidence = found.unwrap()["evidence"].as_str().unwrap();
+        assert!(
+            evidence.contains("loss periods of 24 datagrams, "),
+            "{evidence}"
+        );
+        assert!(evidence.contains(" each, one every "), "{evidence}");
+    }
 }

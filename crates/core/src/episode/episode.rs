@@ -72,6 +72,10 @@ impl Episode {
                 format!("{direction}: another level {when}")
             }
             (EpisodeKind::Delay, _) => format!("delay far above the usual {when}"),
+            (EpisodeKind::LossPeriods, _) => {
+                let direction = self.direction.map_or("", Direction::in_text);
+                format!("{direction}: lost together {when}")
+            }
             (EpisodeKind::AnotherTest, _) => format!("another test of this server ran {when}"),
             (EpisodeKind::ProgramStopped, _) => format!("this program was stopped {when}"),
             (EpisodeKind::ProgramStarved, _) => {

@@ -28,6 +28,8 @@ pub enum EpisodeKind {
     RateLevel,
     /// Round trips of messages on a schedule were far longer than usual.
     Delay,
+    /// Datagrams were lost in periods, many next to each other.
+    LossPeriods,
     /// The server ran a test of another client.
     AnotherTest,
     /// A kind of a newer version.
@@ -54,6 +56,7 @@ impl EpisodeKind {
             Self::RateLevel => WarningCode::SeveralLevels,
             Self::Delay => WarningCode::DelayEpisodes,
             Self::AnotherTest => WarningCode::AnotherTest,
+            Self::LossPeriods => WarningCode::LossPeriods,
             Self::ProgramStopped | Self::ProgramStarved | Self::HostSuspended => {
                 WarningCode::ProgramStopped
             }
@@ -72,7 +75,7 @@ impl EpisodeKind {
             Direction::Down => Bottleneck::Sender,
         };
         Some(match self {
-            Self::RateLevel | Self::Delay | Self::AnotherTest => return None,
+            Self::RateLevel | Self::Delay | Self::AnotherTest | Self::LossPeriods => return None,
             Self::PathSilent | Self::DataSilent | Self::Unknown => {
                 (Bottleneck::Network, Cause::Outage)
             }

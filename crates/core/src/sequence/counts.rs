@@ -1,5 +1,6 @@
 //! The counters of numbered datagrams.
 
+use super::periods::LossPeriods;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,10 @@ pub struct SequenceCounts {
     pub n_reordering: u64,
     /// The runs of consecutive missing numbers, late ones included.
     pub loss_runs: LossRuns,
+    /// The longest of these in their places, and what their distances say.
+    #[serde(default, skip_serializing_if = "LossPeriods::is_empty")]
+    #[schemars(skip)]
+    pub periods: LossPeriods,
 }
 
 impl SequenceCounts {
@@ -48,6 +53,7 @@ impl SequenceCounts {
             reorder_extent_max: 0,
             n_reordering: 0,
             loss_runs: LossRuns::default(),
+            periods: LossPeriods::default(),
         }
     }
 }
