@@ -81,8 +81,8 @@ impl RefusedSends {
 
 impl std::ops::AddAssign for RefusedSends {
     fn add_assign(&mut self, more: Self) {
-        self.refused += more.refused;
-        self.forbidden += more.forbidden;
+        self.refused = self.refused.saturating_add(more.refused);
+        self.forbidden = self.forbidden.saturating_add(more.forbidden);
     }
 }
 
