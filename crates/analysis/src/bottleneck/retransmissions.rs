@@ -86,9 +86,10 @@ impl Retransmissions<'_> {
                 by(
                     Cause::SlowStart,
                     format!(
-                        "a queue of {} ({of_path:.0} % of the BDP) overflowed in slow start, and {round_trips:.0} round trips later the \
+                        "a queue of {} ({of_path:.0} % of the BDP) overflowed in slow start, and {:.1} s ({round_trips:.0} RTT) later the \
                          connection was still recovering: measure longer, or with --omit; {retransmitted}",
-                        ms(queue_s)
+                        ms(queue_s),
+                        round_trips * min_rtt_s(self.last)
                     ),
                 )
             }

@@ -48,15 +48,34 @@ struct DialogueEnd {
     other_tests: Vec<OtherTest>,
 }
 
-/// The episode of another test of the server.
-fn another_test(test: OtherTest) -> Episode {
-    Episode {
+/// The other tests of the server during one of `elapsed_s` as one episode; `None` without any that overlaps it.
+fn other_tests(tests: &[OtherTest], elapsed_s: f64) -> Option<Episode> {
+    let overlapping = tests
+        .iter()
+        .map(|test| (test.from_s.max(0.0), test.to_s.min(elapsed_s)))
+        .filter(|(from_s, to_s)| from_s < to_s);
+    let (from_s, to_s, count) = overlapping.fold(
+        (f64::INFINITY, 0.0_f64, 0_u32),
+        |(first_s, last_s, count), (from_s, to_s)| {
+            (
+                first_s.min(from_s),
+                last_s.max(to_s),
+                count.saturating_add(1),
+            )
+        },
+    );
+    let evidence = match count {
+        0 => return None,
+        1 => "the server carried out both at once".to_owned(),
+        count => format!("the server carried out {count} others between these times"),
+    };
+    Some(Episode {
         kind: EpisodeKind::AnotherTest,
-        from_s: test.from_s,
-        to_s: Some(test.to_s),
+        from_s,
+        to_s: Some(to_s),
         direction: None,
-        evidence: "the server carried out both at once".to_owned(),
-    }
+        evidence,
+    })
 }
 
 impl DialogueEnd {
@@ -176,9 +195,10 @@ impl NativePeer {
             end.was_over = dialogue.is_over();
             if is_last || !self.advance(half, quit, &mut dialogue, &mut end, events) {
                 end.episodes = watch.map(PeerWatch::finish).unwrap_or_default();
+                let elapsed_s = (monotonic_ns() - start_ns) as f64 / 1e9;
                 end.episodes
-                    .extend(end.other_tests.iter().map(|test| another_test(*test)));
-                end.explain((monotonic_ns() - start_ns) as f64 / 1e9);
+                    .extend(other_tests(&end.other_tests, elapsed_s));
+                end.explain(elapsed_s);
                 return end;
             }
         }
@@ -445,5 +465,28 @@ impl NativePeer {
             was_over: end.was_over,
             clock,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_other_tests_of_a_server_are_one_episode_within_this_one() {
+        let test = |from_s, to_s| OtherTest { from_s, to_s };
+        let one = other_tests(&[test(2.0, 3.0)], 10.0).unwrap();
+        assert_eq!((one.from_s, one.to_s), (2.0, Some(3.0)));
+        let many = [
+            test(-1e300, 1.0),
+            test(4.0, 1e300),
+            test(7.0, 5.0),
+            test(20.0, 30.0),
+        ];
+        let many = other_tests(&many, 10.0).unwrap();
+        assert_eq!((many.from_s, many.to_s), (0.0, Some(10.0)));
+        assert!(many.evidence.contains(" 2 others "), "{}", many.evidence);
+        assert_eq!(other_tests(&[test(20.0, 30.0)], 10.0), None);
+        assert_eq!(other_tests(&[], 10.0), None);
     }
 }
