@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of other tests that a client is told of, the longest first.
 const MAX_TOLD: usize = 100;
+/// Maximum number of tests that ended beside one that runs and are kept.
+const MAX_ENDED: usize = 1000;
 /// Minimum time that two tests have in common, ns.
 const MIN_COMMON_NS: u64 = 10_000_000;
 
@@ -95,6 +97,12 @@ impl Times {
             (Some(end_ns), Some(oldest_ns)) => end_ns > oldest_ns,
             (Some(_), None) => false,
         });
+        let ended = |test: &TestTime| test.end_ns.is_some();
+        if self.all.iter().filter(|test| ended(test)).count() > MAX_ENDED
+            && let Some(oldest) = self.all.iter().position(ended)
+        {
+            self.all.remove(oldest);
+        }
     }
 }
 
@@ -139,12 +147,27 @@ mod tests {
         assert_eq!(spans(3, 11 * S, 11 * S), []);
         assert_eq!(spans(3, 9 * S, 9 * S + S / 2), [(0.0, 0.5), (0.0, 0.5)]);
         times.end(0, 10 * S);
-        assert_eq!(
-            times.all.len(),
-            2,
-            "the one from 2 to 5 s is told to the last"
-        );
+        assert_eq!(times.all.len(), 3, "the two that ended ran beside the last");
         times.end(2, 11 * S);
         assert!(times.all.is_empty());
+    }
+
+    #[test]
+    fn many_short_tests_beside_a_long_one_are_not_all_kept() {
+        let mut times = Times::default();
+        let begin = |times: &mut Times, number, start_ns| {
+            times.all.push(TestTime {
+                number,
+                start_ns,
+                end_ns: None,
+            });
+        };
+        begin(&mut times, 0, 0);
+        for number in 1..5000 {
+            begin(&mut times, number, number * S);
+            times.end(number, number * S + S / 2);
+        }
+        assert_eq!(times.all.len(), MAX_ENDED + 1);
+        assert_eq!(times.all[0].number, 0, "the one that runs stays");
     }
 }
