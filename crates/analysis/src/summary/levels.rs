@@ -201,10 +201,7 @@ fn distinctness(before: &[f64], after: &[f64], min_bins: usize) -> f64 {
     let end = &before[before.len().saturating_sub(near)..];
     let beginning = &after[..near.min(after.len())];
     let step = (middle(beginning) - middle(end)) / change;
-    let drift = |part: &[f64]| {
-        let third = (part.len() / 3).max(1);
-        (middle(&part[part.len() - third..]) - middle(&part[..third])).abs() / change.abs()
-    };
+    let drift = |part: &[f64]| drift(part) / change.abs();
     let criteria = [
         change.abs() / MIN_RATIO.ln(),
         step / MIN_STEP,
@@ -212,6 +209,13 @@ fn distinctness(before: &[f64], after: &[f64], min_bins: usize) -> f64 {
         MAX_DRIFT / drift(after),
     ];
     criteria.into_iter().fold(f64::INFINITY, f64::min)
+}
+
+/// The change from the first third of a series to its last.
+fn drift(part: &[f64]) -> f64 {
+    let third = (part.len() / 3).max(1);
+    let middle = |part: &[f64]| median(part).unwrap_or(0.0);
+    (middle(&part[part.len() - third..]) - middle(&part[..third])).abs()
 }
 
 /// The interquartile range of the rates over three bins each, relative to their median: what one bin lacks and the next has is no change of
@@ -248,7 +252,17 @@ fn add_credit(borders: &mut Vec<usize>, rates: &[f64], bin_s: f64) {
         .iter()
         .map(|rate| (rate / level - 1.0) * bin_s)
         .sum();
-    if beyond_s >= MIN_CREDIT_S && second - end >= MIN_BINS && beginning <= MIN_BINS {
+    if second - end < MIN_BINS {
+        return;
+    }
+    let logarithms: Vec<f64> = rates[end..second]
+        .iter()
+        .map(|rate| rate.max(1.0).ln())
+        .collect();
+    let above = median(&rates[beginning..end]).unwrap_or(level);
+    // A rate that goes on falling has no level.
+    let is_level = drift(&logarithms) <= MAX_DRIFT * (above / level).ln();
+    if beyond_s >= MIN_CREDIT_S && is_level && beginning <= MIN_BINS {
         borders[0] = end;
         borders.insert(0, 0);
     }
@@ -343,6 +357,12 @@ mod tests {
         assert_eq!(found(&[], 0.1), []);
         assert_eq!(found(&[1.0; 3], 0.1), []);
         assert_eq!(found(&[0.0; 300], 0.1), []);
+    }
+
+    #[test]
+    fn a_rate_that_keeps_falling_has_no_credit() {
+        let falling = series(80, |nth| 2.2 + 1.2 * (-(nth as f64) / 25.0).exp());
+        assert_eq!(found(&falling, 0.25), []);
     }
 
     #[test]

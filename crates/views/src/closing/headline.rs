@@ -36,9 +36,12 @@ impl DirectionHeadline {
             (None, Some(sent)) => (bits(sent), " sent, as its sender reports".to_owned()),
             (None, None) => ("no rate can be given".to_owned(), String::new()),
         };
-        rest += &summary
-            .level
-            .map_or_else(String::new, |level| at_level(level, summary));
+        let level = summary.level;
+        let level = level.map_or_else(String::new, |level| at_level(level, summary));
+        rest = match rest.starts_with(';') {
+            true => level + &rest,
+            false => rest + &level,
+        };
         if let Some(share) = summary.ceiling.as_ref().and_then(|ceiling| ceiling.share) {
             rest += &if share > MAX_SHARE {
                 "; more than a link of the given rate can carry".to_owned()
