@@ -36,13 +36,6 @@ pub struct SenderReadings {
     pub receiver_window_filled: u64,
     /// The highest delivery rate that the kernel estimated while the application did not limit it, since the connection opened, bit/s.
     pub max_delivery_rate_bps: u64,
-    /// Segments retransmitted in the recovery with the greatest share of the window, since the connection opened; recoveries of
-    /// a few segments are left out.
-    pub max_burst_segments: u64,
-    /// That share, from 0 on.
-    pub max_burst_share: f64,
-    /// What had been delivered when losses were seen.
-    pub at_losses: DeliveredAtLosses,
 }
 
 impl SenderReadings {
@@ -67,7 +60,6 @@ impl SenderReadings {
             receiver_window_filled: self
                 .receiver_window_filled
                 .saturating_sub(earlier.receiver_window_filled),
-            at_losses: self.at_losses.since(&earlier.at_losses),
             ..*self
         }
     }
@@ -82,67 +74,6 @@ impl SenderReadings {
     #[must_use]
     pub fn mean(&self, sum: u64) -> f64 {
         sum as f64 / self.count.max(1) as f64
-    }
-}
-
-/// The payload that had been delivered at the times losses were seen, as the sums of a least-squares line.
-///
-/// The bucket of a policer is empty whenever it drops, so what was delivered between two losses is the time between them at the
-/// policer's rate: the points lie on a line. Random losses have no such rate. Source: Flach et al., "An Internet-Wide Analysis
-/// of Traffic Policing", 2016, section 3.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct DeliveredAtLosses {
-    /// Losses; the first of a connection, which ends slow start, is left out.
-    pub count: u64,
-    /// The sum of their times, s.
-    pub time_sum: f64,
-    /// The sum of the squares of the times.
-    pub time_squares: f64,
-    /// The sum of the payload delivered, MB.
-    pub payload_sum: f64,
-    /// The sum of its squares.
-    pub payload_squares: f64,
-    /// The sum of the products of time and payload.
-    pub products: f64,
-}
-
-impl DeliveredAtLosses {
-    /// Adds a loss seen at `time_s` when `payload_mb` had been delivered.
-    pub fn add(&mut self, time_s: f64, payload_mb: f64) {
-        self.count += 1;
-        self.time_sum += time_s;
-        self.time_squares += time_s * time_s;
-        self.payload_sum += payload_mb;
-        self.payload_squares += payload_mb * payload_mb;
-        self.products += time_s * payload_mb;
-    }
-
-    fn since(&self, earlier: &Self) -> Self {
-        Self {
-            count: self.count.saturating_sub(earlier.count),
-            time_sum: self.time_sum - earlier.time_sum,
-            time_squares: self.time_squares - earlier.time_squares,
-            payload_sum: self.payload_sum - earlier.payload_sum,
-            payload_squares: self.payload_squares - earlier.payload_squares,
-            products: self.products - earlier.products,
-        }
-    }
-
-    /// The rate of the line, bit/s, and the standard deviation of the points from it, as a time at that rate, s; `None` below
-    /// three losses.
-    #[must_use]
-    pub fn line(&self) -> Option<(f64, f64)> {
-        let n = self.count as f64;
-        let time_spread = self.time_squares - self.time_sum * self.time_sum / n;
-        if self.count < 3 || time_spread <= 0.0 {
-            return None;
-        }
-        let together = self.products - self.time_sum * self.payload_sum / n;
-        let slope = together / time_spread;
-        let payload_spread = self.payload_squares - self.payload_sum * self.payload_sum / n;
-        let residual = (payload_spread - slope * together).max(0.0) / n;
-        (slope > 0.0).then(|| (slope * 8e6, residual.sqrt() / slope))
     }
 }
 
@@ -190,27 +121,5 @@ impl ReceiverReadings {
     #[must_use]
     pub fn mean_unread_bytes(&self) -> f64 {
         self.unread_sum_bytes as f64 / self.count.max(1) as f64
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn losses_at_one_rate_lie_on_a_line_and_those_at_random_do_not() {
-        let mut policed = DeliveredAtLosses::default();
-        let mut random = DeliveredAtLosses::default();
-        for nth in 1..=10 {
-            let time = f64::from(nth) * 0.2;
-            policed.add(time, time * 1.25);
-            random.add(time, time * 1.25 + if nth % 3 == 0 { 0.2 } else { -0.1 });
-        }
-        let (rate, deviation) = policed.line().unwrap();
-        assert!((rate - 10e6).abs() < 1.0 && deviation < 1e-6, "{deviation}");
-        assert!(random.line().unwrap().1 > 0.08);
-        let later = policed.since(&DeliveredAtLosses::default());
-        assert_eq!(later, policed);
-        assert_eq!(DeliveredAtLosses::default().line(), None);
     }
 }

@@ -156,10 +156,6 @@ pub struct ReceiverCounters {
 /// The counters of one end of one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "half of all readings are the sender's, and a boxed one could not be copied"
-)]
 pub enum Counters {
     /// Read where the payload is sent.
     Sender(SenderCounters),

@@ -19,12 +19,8 @@ const PERIOD: Duration = Duration::from_millis(20);
 /// The time between readings that each connection adds: many connections are read less often.
 const PERIOD_PER_FLOW: Duration = Duration::from_micros(500);
 const STACK_BYTES: usize = 128 << 10;
-/// The first state of congestion control in which segments count as lost: recovery, include/uapi/linux/tcp.h.
-const RECOVERY: u8 = 3;
 /// Maximum number of connections whose course is recorded.
 const MAX_TRACED: usize = 4;
-/// Minimum number of segments lost together that counts as a burst.
-const MIN_BURST: u32 = 5;
 /// The slow-start threshold of a connection that has none yet, include/net/tcp.h.
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
@@ -83,7 +79,7 @@ fn read_all(flows: Vec<(Role, FlowContext)>, is_over: &AtomicBool) {
                     if let Ok(info) = tcp_info(stream) {
                         let elapsed_ns = monotonic_ns().saturating_sub(start_ns);
                         let short_before = state.readings.out_of_data;
-                        state.add(&info, elapsed_ns as f64 / 1e9);
+                        state.add(&info);
                         if state.readings.out_of_data > short_before {
                             state.readings.runnable += u64::from(flow.counters.is_runnable());
                         }
@@ -152,13 +148,9 @@ fn read_receiver(stream: &TcpStream, readings: &mut ReceiverReadings) -> bool {
 #[derive(Default)]
 struct SenderState {
     readings: SenderReadings,
-    retransmitted: u32,
-    cwnd: u32,
     has_lost: bool,
     /// `true` where the course of the connection is recorded.
     is_traced: bool,
-    /// The segments retransmitted in the recovery under way, and the window when it began.
-    recovery: Option<(u32, u32)>,
 }
 
 impl SenderState {
@@ -170,8 +162,8 @@ impl SenderState {
         }
     }
 
-    /// Adds a reading made at `time_s`.
-    fn add(&mut self, info: &TcpInfo, time_s: f64) -> SenderReadings {
+    /// Adds a reading.
+    fn add(&mut self, info: &TcpInfo) -> SenderReadings {
         let mss = u64::from(info.snd_mss.max(1));
         let in_flight = u64::from(info.unacked) * mss;
         let unsent = u64::from(info.notsent_bytes.unwrap_or(0));
@@ -180,7 +172,7 @@ impl SenderState {
         let has_room =
             u64::from(info.unacked) * 10 < u64::from(info.snd_cwnd) * 9 && in_flight + mss < window;
         let is_paced = info.pacing_rate.is_some_and(|rate| rate != u64::MAX);
-        self.add_losses(info, time_s);
+        self.has_lost |= info.total_retrans > 0;
         let readings = &mut self.readings;
         readings.count += 1;
         readings.out_of_data += u64::from(has_room && unsent < mss);
@@ -205,32 +197,6 @@ impl SenderState {
             readings.receiver_window_filled += u64::from(is_filled);
         }
         *readings
-    }
-
-    fn add_losses(&mut self, info: &TcpInfo, time_s: f64) {
-        let again = info.total_retrans.saturating_sub(self.retransmitted);
-        let window = self.cwnd.max(info.snd_cwnd).max(1);
-        (self.retransmitted, self.cwnd) = (info.total_retrans, info.snd_cwnd);
-        if again == 0 && info.ca_state < RECOVERY {
-            self.recovery = None;
-            return;
-        }
-        let (segments, window) = match self.recovery {
-            Some((segments, window)) => (segments + again, window),
-            None => (again, window),
-        };
-        self.recovery = Some((segments, window));
-        let share = f64::from(segments) / f64::from(window);
-        if segments >= MIN_BURST && share > self.readings.max_burst_share {
-            self.readings.max_burst_share = share;
-            self.readings.max_burst_segments = u64::from(segments);
-        }
-        if again > 0 {
-            let is_first = !std::mem::replace(&mut self.has_lost, true);
-            if let Some(acked) = info.bytes_acked.filter(|_| !is_first) {
-                self.readings.at_losses.add(time_s, acked as f64 / 1e6);
-            }
-        }
     }
 }
 
@@ -257,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_connection_with_room_in_both_windows_and_nothing_unsent_is_out_of_data() {
-        let out_of_data = |info: TcpInfo| SenderState::default().add(&info, 0.1).out_of_data;
+        let out_of_data = |info: TcpInfo| SenderState::default().add(&info).out_of_data;
         assert_eq!(out_of_data(info()), 1);
         for full in [
             TcpInfo {
@@ -275,32 +241,6 @@ mod tests {
         ] {
             assert_eq!(out_of_data(full), 0, "{full:?}");
         }
-    }
-
-    #[test]
-    fn the_recovery_with_the_greatest_share_of_the_window_is_kept() {
-        let mut state = SenderState::default();
-        let steps = [
-            (0, 0, 184),
-            (1, 3, 184),
-            (46, 3, 92),
-            (46, 0, 90),
-            (48, 3, 90),
-            (48, 0, 64),
-        ];
-        let mut last = SenderReadings::default();
-        for (nth, (total_retrans, ca_state, snd_cwnd)) in steps.into_iter().enumerate() {
-            let reading = TcpInfo {
-                total_retrans,
-                ca_state,
-                snd_cwnd,
-                ..info()
-            };
-            last = state.add(&reading, nth as f64 * 0.02);
-        }
-        assert_eq!(last.max_burst_segments, 46);
-        assert!((last.max_burst_share - 0.25).abs() < 1e-9, "{last:?}");
-        assert_eq!(last.at_losses.count, 2, "the first loss is left out");
     }
 
     #[test]
@@ -325,13 +265,10 @@ mod tests {
     fn a_window_below_half_of_its_maximum_has_shrunk() {
         let mut state = SenderState::default();
         for window in [65_536, 3_000_000, 1_400_000, 0] {
-            state.add(
-                &TcpInfo {
-                    snd_wnd: Some(window),
-                    ..info()
-                },
-                0.0,
-            );
+            state.add(&TcpInfo {
+                snd_wnd: Some(window),
+                ..info()
+            });
         }
         assert_eq!(state.readings.receiver_window_shrunk, 2);
     }
@@ -345,9 +282,7 @@ mod tests {
                 snd_wnd: Some(100 * 1448),
                 ..info()
             };
-            SenderState::default()
-                .add(&reading, 0.0)
-                .receiver_window_filled
+            SenderState::default().add(&reading).receiver_window_filled
         };
         assert_eq!(filled(95, 184), 1);
         assert_eq!(filled(80, 184), 0);
@@ -363,7 +298,7 @@ mod tests {
                 delivery_rate_app_limited: is_limited,
                 ..info()
             };
-            state.add(&reading, 0.0);
+            state.add(&reading);
         }
         assert_eq!(state.readings.max_delivery_rate_bps, 8_000_000);
     }

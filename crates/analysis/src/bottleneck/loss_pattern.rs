@@ -6,7 +6,7 @@
 //! out: only later losses tell. The thresholds were set on connections over emulated paths, and differ by congestion control: cubic
 //! slows down at a loss, bbr paces and does not.
 
-use caudal_core::readings::DeliveredAtLosses;
+use super::rate_line::RateLine;
 use caudal_core::tcp_trace::TcpReading;
 use caudal_stats::{coefficient_of_variation, nearest_rank};
 
@@ -42,7 +42,7 @@ const MIN_POLICED_LOSS: f64 = 0.005;
 /// Minimum loss that a full link without a queue most of the time does not cause.
 const MIN_HEAVY_LOSS: f64 = 0.02;
 /// Minimum number of losses apart that show a line by themselves.
-const MANY_EPISODES: usize = 5;
+const MANY_RECOVERIES: usize = 5;
 /// Minimum ratio of the fastest delivery to the usual one where a faster link comes before a policer.
 const BURST_RATIO: f64 = 1.15;
 /// Maximum spread of the delivery rate of a steady connection: interquartile range relative to its median.
@@ -103,7 +103,7 @@ impl LossPattern {
 
 /// A time in which segments were retransmitted.
 #[derive(Debug, Clone, Copy)]
-struct RecoveryTime {
+struct Recovery {
     first: usize,
     last: usize,
 }
@@ -112,11 +112,11 @@ struct RecoveryTime {
 struct LateLosses {
     /// The first reading that counts.
     start: usize,
-    episodes: Vec<RecoveryTime>,
+    recoveries: Vec<Recovery>,
     segments: u32,
     /// The fraction of the segments lost.
     loss: f64,
-    line: Option<Line>,
+    line: Option<RateLine>,
 }
 
 impl LateLosses {
@@ -129,17 +129,10 @@ impl LateLosses {
         }
     }
 
-    /// The segments lost in each episode.
+    /// The segments lost in each recovery.
     fn each(&self) -> f64 {
-        f64::from(self.segments) / self.episodes.len().max(1) as f64
+        f64::from(self.segments) / self.recoveries.len().max(1) as f64
     }
-}
-
-/// The rate between losses, bit/s, and the deviation from it as a part of the time that they cover.
-#[derive(Clone, Copy)]
-struct Line {
-    rate_bps: f64,
-    deviation: f64,
 }
 
 /// The delivery rates of a time, relative to their median.
@@ -171,7 +164,7 @@ struct Course<'a> {
     queue_s: Vec<f64>,
     /// The segments retransmitted since the reading before.
     retransmits: Vec<u32>,
-    episodes: Vec<RecoveryTime>,
+    recoveries: Vec<Recovery>,
     is_paced: bool,
     mss: f64,
 }
@@ -208,32 +201,32 @@ impl<'a> Course<'a> {
             min_rtt_s: f64::from(min_us) / 1e6,
             queue_s: readings.iter().map(queue).collect(),
             retransmits,
-            episodes: Vec::new(),
+            recoveries: Vec::new(),
             is_paced,
             mss: f64::from(mss.max(1)),
         };
-        course.episodes = course.find_episodes();
+        course.recoveries = course.find_recoveries();
         course
     }
 
-    /// Retransmissions less than a round trip apart are one episode.
-    fn find_episodes(&self) -> Vec<RecoveryTime> {
-        let mut episodes: Vec<RecoveryTime> = Vec::new();
+    /// Retransmissions less than a round trip apart are one recovery.
+    fn find_recoveries(&self) -> Vec<Recovery> {
+        let mut recoveries: Vec<Recovery> = Vec::new();
         for (nth, count) in self.retransmits.iter().enumerate() {
             if *count == 0 {
                 continue;
             }
-            match episodes.last_mut() {
+            match recoveries.last_mut() {
                 Some(one) if self.at_s(nth) - self.at_s(one.last) <= self.rtt_s(one.last) => {
                     one.last = nth;
                 }
-                _ => episodes.push(RecoveryTime {
+                _ => recoveries.push(Recovery {
                     first: nth,
                     last: nth,
                 }),
             }
         }
-        episodes
+        recoveries
     }
 
     fn at_s(&self, nth: usize) -> f64 {
@@ -245,7 +238,7 @@ impl<'a> Course<'a> {
     }
 
     fn pattern(&self) -> Option<LossPattern> {
-        let first = *self.episodes.first()?;
+        let first = *self.recoveries.first()?;
         let half = self.readings.len() / 2;
         let longest_s = quantile(&self.queue_s, 0.98);
         let long = |queue_s: &&f64| **queue_s > MIN_QUEUE_S.max(longest_s / 2.0);
@@ -263,15 +256,16 @@ impl<'a> Course<'a> {
             self.of_unpaced(first, &late, longest_s)
         };
         // A queue most of the time may be that of a full link, whatever else was lost.
-        let is_doubtful =
-            matches!(found, LossPattern::Unknown(_) | LossPattern::Heavy) && is_queued;
-        (!is_doubtful).then_some(found)
+        Some(match found {
+            LossPattern::Heavy if is_queued => LossPattern::Unknown(SIMILAR),
+            found => found,
+        })
     }
 
     /// The pattern of the losses of a connection that slows down at each.
-    fn of_unpaced(&self, first: RecoveryTime, late: &LateLosses, longest_s: f64) -> LossPattern {
+    fn of_unpaced(&self, first: Recovery, late: &LateLosses, longest_s: f64) -> LossPattern {
         let first_queue_s = self.queue_at(first);
-        if late.episodes.is_empty() {
+        if late.recoveries.is_empty() {
             return if first_queue_s >= MIN_OVERFLOW_S {
                 self.slow_start_overflow(first)
             } else {
@@ -281,12 +275,12 @@ impl<'a> Course<'a> {
             };
         }
         let queues: Vec<f64> = late
-            .episodes
+            .recoveries
             .iter()
             .map(|one| self.queue_at(*one))
             .collect();
         let queue_s = quantile(&queues, 0.5);
-        let (peak_variation, variation) = self.rate_variation(&late.episodes);
+        let (peak_variation, variation) = self.rate_variation(&late.recoveries);
         let is_at_full_queue = queue_s >= MIN_QUEUE_S.max(FULL_QUEUE * longest_s);
         if is_at_full_queue && peak_variation.is_some_and(|varies| varies <= ONE_RATE) {
             return LossPattern::Overflow { queue_s };
@@ -299,7 +293,7 @@ impl<'a> Course<'a> {
             let are_together = late.each() >= MIN_EACH
                 && is_at_one_rate
                 && (late.loss >= MIN_POLICED_LOSS || late.each() >= MANY_EACH);
-            let are_heavy = late.loss >= MIN_HEAVY_LOSS && late.episodes.len() >= MANY_EPISODES;
+            let are_heavy = late.loss >= MIN_HEAVY_LOSS && late.recoveries.len() >= MANY_RECOVERIES;
             let are_bursts = dispersion >= MIN_BURSTS
                 || dispersion >= MIN_DISPERSION && line.deviation <= MAX_HEAVY_DEVIATION;
             if are_together || are_heavy && are_bursts {
@@ -322,7 +316,7 @@ impl<'a> Course<'a> {
     /// The pattern of the losses of a connection that sends at a rate of its own.
     fn of_paced(
         &self,
-        first: RecoveryTime,
+        first: Recovery,
         late: &LateLosses,
         rates: &DeliveryRates,
         longest_s: f64,
@@ -333,7 +327,7 @@ impl<'a> Course<'a> {
             && first_queue_s < MIN_PACED_OVERFLOW_S;
         let is_faster = rates.fastest >= BURST_RATIO;
         let is_steady = rates.spread <= STEADY / 2.0;
-        if is_faster && is_steady && is_short && late.episodes.len() >= 2 {
+        if is_faster && is_steady && is_short && late.recoveries.len() >= 2 {
             let rate_bps = self.acknowledged_bps(half);
             return LossPattern::Policer { rate_bps };
         }
@@ -351,7 +345,7 @@ impl<'a> Course<'a> {
         let keeps_to_rate = late.line.filter(|line| line.deviation <= MAX_DEVIATION);
         if let Some(line) = keeps_to_rate
             && late.loss >= MIN_HEAVY_LOSS
-            && late.episodes.len() >= MANY_EPISODES
+            && late.recoveries.len() >= MANY_RECOVERIES
             && late.each() >= MIN_EACH
             && (is_faster && dispersion >= MIN_DISPERSION
                 || longest_s < MIN_QUEUE_S && dispersion >= MIN_PACED_BURSTS)
@@ -360,7 +354,7 @@ impl<'a> Course<'a> {
                 rate_bps: line.rate_bps,
             };
         }
-        let (peak_variation, _) = self.rate_variation(&late.episodes);
+        let (peak_variation, _) = self.rate_variation(&late.recoveries);
         if longest_s >= MIN_QUEUE_S
             && peak_variation.is_some_and(|varies| varies <= ONE_RATE)
             && f64::from(at_full_queue) >= FULL_QUEUE * f64::from(late.segments)
@@ -376,7 +370,7 @@ impl<'a> Course<'a> {
         late.unknown()
     }
 
-    fn slow_start_overflow(&self, first: RecoveryTime) -> LossPattern {
+    fn slow_start_overflow(&self, first: Recovery) -> LossPattern {
         let since_s = self.at_s(self.readings.len() - 1) - self.at_s(first.last);
         LossPattern::SlowStartOverflow {
             queue_s: self.queue_at(first),
@@ -385,7 +379,7 @@ impl<'a> Course<'a> {
     }
 
     /// The losses after those of the start.
-    fn late_losses(&self, first: RecoveryTime) -> LateLosses {
+    fn late_losses(&self, first: Recovery) -> LateLosses {
         let start = self.end_of_start(first);
         let segments: u32 = self.retransmits[start..].iter().sum();
         let last = self.readings.len() - 1;
@@ -393,8 +387,8 @@ impl<'a> Course<'a> {
         let delivered = (acknowledged(last) - acknowledged(start)) as f64 / self.mss;
         LateLosses {
             start,
-            episodes: self
-                .episodes
+            recoveries: self
+                .recoveries
                 .iter()
                 .copied()
                 .filter(|one| one.first >= start)
@@ -406,20 +400,13 @@ impl<'a> Course<'a> {
     }
 
     /// The line through what was delivered whenever a loss was seen.
-    fn line(&self, start: usize) -> Option<Line> {
-        let mut at_losses = DeliveredAtLosses::default();
-        let (mut from_s, mut to_s) = (None, 0.0);
-        for nth in (start..self.readings.len()).filter(|nth| self.retransmits[*nth] > 0) {
-            let delivered = self.readings[nth].acknowledged_bytes as f64 / 1e6;
-            at_losses.add(self.at_s(nth), delivered);
-            to_s = self.at_s(nth);
-            from_s.get_or_insert(to_s);
-        }
-        let (rate_bps, deviation_s) = at_losses.line()?;
-        Some(Line {
-            rate_bps,
-            deviation: deviation_s / (to_s - from_s?),
-        })
+    fn line(&self, start: usize) -> Option<RateLine> {
+        let at_losses = (start..self.readings.len()).filter(|nth| self.retransmits[*nth] > 0);
+        let point = |nth: usize| {
+            let bytes = self.readings[nth].acknowledged_bytes;
+            (self.at_s(nth), bytes as f64 * 8.0)
+        };
+        RateLine::through(&at_losses.map(point).collect::<Vec<_>>())
     }
 
     /// The payload acknowledged per second from a reading on, bit/s.
@@ -430,9 +417,9 @@ impl<'a> Course<'a> {
     }
 
     /// The variation of the delivery rate at some losses: of the highest just before each, and of that at it.
-    fn rate_variation(&self, late: &[RecoveryTime]) -> (Option<f64>, Option<f64>) {
+    fn rate_variation(&self, late: &[Recovery]) -> (Option<f64>, Option<f64>) {
         let rate = |nth: usize| self.readings[nth].delivery_bps as f64;
-        let before = |one: &RecoveryTime| {
+        let before = |one: &Recovery| {
             let near = one.first.saturating_sub(3)..=one.first;
             near.map(rate).fold(0.0, f64::max)
         };
@@ -456,14 +443,14 @@ impl<'a> Course<'a> {
             .sum()
     }
 
-    /// The longest queueing delay when an episode began: in its first reading and the two before, as recovery empties the queue.
-    fn queue_at(&self, episode: RecoveryTime) -> f64 {
-        let readings = &self.queue_s[episode.first.saturating_sub(2)..=episode.first];
+    /// The longest queueing delay when a recovery began: in its first reading and the two before, as recovery empties the queue.
+    fn queue_at(&self, recovery: Recovery) -> f64 {
+        let readings = &self.queue_s[recovery.first.saturating_sub(2)..=recovery.first];
         readings.iter().copied().fold(0.0, f64::max)
     }
 
     /// The first reading after what the start lost was made up for.
-    fn end_of_start(&self, first: RecoveryTime) -> usize {
+    fn end_of_start(&self, first: Recovery) -> usize {
         let round_trips = if self.is_paced { 10.0 } else { 5.0 };
         let end_s = self.at_s(first.first) + (round_trips * self.rtt_s(first.first)).max(0.25);
         let after = (first.first..self.readings.len()).find(|nth| self.at_s(*nth) > end_s);
@@ -522,7 +509,7 @@ fn quantile(values: &[f64], q: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     const MSS: u32 = 1448;
@@ -561,17 +548,32 @@ mod tests {
     /// The overshoot of slow start at reading 20.
     const START: (usize, u32) = (20, 60);
 
-    #[test]
-    fn losses_at_one_rate_without_a_queue_are_a_policers() {
-        // 40 segments every 0.6 s: the window comes back to the same rate.
-        let policed = trace(0.02, |nth| {
+    /// A policer of about 8.5 Mbit/s: 40 segments every 0.6 s, when the window has come back to the same rate.
+    pub(in super::super) fn policed() -> Vec<TcpReading> {
+        trace(0.02, |nth| {
             let part = (nth % 30) as f64 / 30.0;
             match nth {
                 nth if nth == START.0 => (0.001, 20.0, START.1),
                 nth if nth > 40 && nth % 30 == 0 => (0.001, 10.0, 40),
                 _ => (0.001 * scattered(nth), 7.0 + 3.0 * part, 0),
             }
-        });
+        })
+    }
+
+    /// Single losses at any rate.
+    pub(in super::super) fn at_random() -> Vec<TcpReading> {
+        trace(0.05, |nth| {
+            let is_loss = nth > 40 && (nth * 31) % 37 == 0;
+            match nth {
+                nth if nth == START.0 => (0.002, 20.0, START.1),
+                _ => (0.0, 4.0 + 16.0 * scattered(nth / 8), u32::from(is_loss)),
+            }
+        })
+    }
+
+    #[test]
+    fn losses_at_one_rate_without_a_queue_are_a_policers() {
+        let policed = policed();
         let LossPattern::Policer { rate_bps } = found("cubic", &policed) else {
             panic!("{:?}", found("cubic", &policed));
         };
@@ -588,13 +590,7 @@ mod tests {
 
     #[test]
     fn losses_at_any_rate_are_random() {
-        let random = trace(0.05, |nth| {
-            let is_loss = nth > 40 && (nth * 31) % 37 == 0;
-            match nth {
-                nth if nth == START.0 => (0.002, 20.0, START.1),
-                _ => (0.0, 4.0 + 16.0 * scattered(nth / 8), u32::from(is_loss)),
-            }
-        });
+        let random = at_random();
         let LossPattern::Random { loss, is_steady } = found("cubic", &random) else {
             panic!("{:?}", found("cubic", &random));
         };

@@ -12,6 +12,7 @@ mod full_window;
 mod loss_pattern;
 mod network;
 mod processor;
+mod rate_line;
 mod receiver;
 mod retransmissions;
 mod round_trip;

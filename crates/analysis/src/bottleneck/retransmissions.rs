@@ -13,18 +13,12 @@ const MIN_SPURIOUS: f64 = 0.5;
 const MIN_LOSS: f64 = 0.001;
 /// Minimum number of retransmitted segments for their pattern to be examined.
 const MIN_RETRANSMITS: u64 = 4;
-/// Minimum share of a window lost in one recovery for losses to be bursty, not independent.
-const MIN_BURST_SHARE: f64 = 0.25;
-/// Time between readings, s: losses at a policer may be seen that late, beside two round trips.
-const READING_S: f64 = 0.02;
 /// Reordering rate above which the RTT shows no queue: reordering events per segment sent.
 const MIN_REORDERED: f64 = 0.1;
 /// Minimum time of a retransmission timeout, s. Source: `TCP_RTO_MIN`, include/net/tcp.h.
 const MIN_TIMEOUT_S: f64 = 0.2;
 /// Minimum share of what a link can carry for a rate between losses to be that of the link.
 const MIN_LINK_PART: f64 = 0.9;
-/// Maximum goodput, relative to that of Reno at the same loss, for that loss to be the limit.
-const MAX_OF_RENO: f64 = 4.0;
 
 /// What one connection retransmitted, with what its sender was found in meanwhile.
 pub(super) struct Retransmissions<'a> {
@@ -35,14 +29,10 @@ pub(super) struct Retransmissions<'a> {
 }
 
 impl Retransmissions<'_> {
-    /// What limits the connection of reordering, loss and timeouts; without a queue, whose tail drops are the link's. Losses are judged by
-    /// their pattern over time, where the sender's readings show one.
+    /// What limits the connection of reordering, loss and timeouts; without a queue, whose tail drops are the link's.
     pub(super) fn limited_by(&self, pattern: Option<LossPattern>) -> Option<LimitedBy> {
         self.limited_by_reordering()
-            .or_else(|| match pattern {
-                Some(pattern) => self.limited_by_pattern(pattern),
-                None => self.limited_by_loss(),
-            })
+            .or_else(|| self.limited_by_pattern(pattern?))
             .or_else(|| self.limited_by_timeouts())
     }
 
@@ -67,7 +57,7 @@ impl Retransmissions<'_> {
             LossPattern::Overflow { queue_s } => by(
                 Cause::LinkRate,
                 format!(
-                    "its queue overflows at {} whenever the connection fills it; {retransmitted}",
+                    "the queue before it overflows at {} whenever the window fills it; {retransmitted}",
                     ms(queue_s)
                 ),
             ),
@@ -93,21 +83,28 @@ impl Retransmissions<'_> {
                     ),
                 )
             }
-            LossPattern::Policer { rate_bps } => by(
-                Cause::Policer,
-                format!(
-                    "losses without a queue, all while {:.2} Mbit/s were delivered; {retransmitted}",
-                    rate_bps / 1e6
-                ),
-            ),
+            LossPattern::Policer { rate_bps } => {
+                let max = self.evidence.ceiling_bps.unwrap_or(f64::INFINITY);
+                let rate = format!("about {:.2} Mbit/s", rate_bps / 1e6);
+                if rate_bps >= MIN_LINK_PART * max {
+                    let text = format!(
+                        "losses at {rate}, which is what the link can carry: its queue was full for short times only; {retransmitted}"
+                    );
+                    return by(Cause::LinkRate, text);
+                }
+                by(
+                    Cause::Policer,
+                    format!("{rate}, at which the losses came without a queue; {retransmitted}"),
+                )
+            }
             LossPattern::Random {
                 loss,
                 is_steady: true,
             } => by(
                 Cause::LinkRate,
                 format!(
-                    "the rate was steady; {:.3} % of the segments were lost at random beside it, for which this congestion control does \
-                     not slow down; {retransmitted}",
+                    "the rate was steady; {:.3} % of the segments were lost at random, for which this congestion control does not slow \
+                     down; {retransmitted}",
                     loss * 100.0
                 ),
             ),
@@ -169,71 +166,6 @@ impl Retransmissions<'_> {
                 ),
             )
         })
-    }
-
-    /// Losses, where they are what limits the connection: those of a policer come in bursts, those at random a few at a time.
-    fn limited_by_loss(&self) -> Option<LimitedBy> {
-        let loss = self.loss()?;
-        let retransmits = self.retransmits();
-        if loss < MIN_LOSS || retransmits < MIN_RETRANSMITS {
-            return None;
-        }
-        let lost = format!(
-            "{retransmits} segments retransmitted ({:.2} %) without a queue, {}",
-            loss * 100.0,
-            self.round_trips()
-        );
-        if self.readings.max_burst_share >= MIN_BURST_SHARE {
-            return self.limited_by_bursts(&lost);
-        }
-        let mss = f64::from(self.last.mss.max(1));
-        let reno_bps = mss * 8.0 / self.rtt_s().max(1e-6) * (1.5 / loss).sqrt();
-        (self.evidence.measured.goodput_bps() <= MAX_OF_RENO * reno_bps).then(|| {
-            LimitedBy::because(
-                Cause::RandomLoss,
-                Bottleneck::Network,
-                format!(
-                    "{lost}, a few at a time; Reno reaches {:.2} Mbit/s at such a loss",
-                    reno_bps / 1e6
-                ),
-            )
-        })
-    }
-
-    /// Losses of a considerable part of a window at once: of a policer, or of the link itself, where they keep to its rate.
-    fn limited_by_bursts(&self, lost: &str) -> Option<LimitedBy> {
-        let (rate_bps, deviation_s) = self.readings.at_losses.line()?;
-        let bursts = format!("{lost}, up to {} at once", self.readings.max_burst_segments);
-        if deviation_s > 2.0 * self.rtt_s() + READING_S {
-            return Some(LimitedBy::new(
-                Bottleneck::Network,
-                format!(
-                    "{bursts}; cannot tell a policer, a queue too short to be seen and random loss apart, because what was \
-                     delivered between losses keeps to no rate"
-                ),
-            ));
-        }
-        if let Some(max) = self.evidence.ceiling_bps
-            && rate_bps >= MIN_LINK_PART * max
-        {
-            return Some(LimitedBy::because(
-                Cause::LinkRate,
-                Bottleneck::Network,
-                format!(
-                    "{bursts}, at {:.2} Mbit/s, which is what the link can carry: its queue was full for short times only",
-                    rate_bps / 1e6
-                ),
-            ));
-        }
-        Some(LimitedBy::because(
-            Cause::Policer,
-            Bottleneck::Network,
-            format!(
-                "{bursts}, and what was delivered between losses keeps to {:.2} Mbit/s (a policer, or a queue too short to \
-                 be seen)",
-                rate_bps / 1e6
-            ),
-        ))
     }
 
     /// Retransmission timeouts, in which nothing is sent, where they take a considerable part of the time: an outage, or losses of whole

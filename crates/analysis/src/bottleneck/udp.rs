@@ -110,8 +110,8 @@ pub fn find_by_loss(
         return None;
     }
     let refused = location.refused();
-    let at_sender =
-        refused.refused - refused.forbidden + location.sender_qdisc.unwrap_or(0).min(lost);
+    let at_sender = (refused.refused.saturating_sub(refused.forbidden))
+        .saturating_add(location.sender_qdisc.unwrap_or(0).min(lost));
     let (count, limit, place) = [
         (
             refused.forbidden,

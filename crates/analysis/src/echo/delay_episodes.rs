@@ -2,7 +2,7 @@
 
 use super::record::EchoSeries;
 use caudal_core::episode::{Episode, EpisodeKind};
-use caudal_stats::{poisson_tail, quantile, repetition};
+use caudal_stats::{nearest_rank, poisson_tail, repetition};
 
 /// Minimum time by which a round trip exceeds the usual one, µs, and in interquartile ranges of all.
 const MIN_EXCESS_US: f64 = 1000.0;
@@ -42,8 +42,9 @@ pub(super) fn delay_episodes(series: &EchoSeries) -> Vec<DelayEpisode> {
         return Vec::new();
     }
     let us = |nth: usize| series.replies[nth].ns().map(|ns| ns as f64 / 1e3);
-    let answered: Vec<f64> = (0..series.replies.len()).filter_map(us).collect();
-    let at = |part: f64| quantile(&answered, part).unwrap_or(0.0);
+    let mut answered: Vec<f64> = (0..series.replies.len()).filter_map(us).collect();
+    answered.sort_unstable_by(f64::total_cmp);
+    let at = |part: f64| nearest_rank(&answered, part).unwrap_or(0.0);
     let (usual_us, spread_us) = (at(0.5), at(0.75) - at(0.25));
     let min_us = usual_us + MIN_EXCESS_US.max(MIN_EXCESS_SPREADS * spread_us);
     let is_long = |nth: usize| {

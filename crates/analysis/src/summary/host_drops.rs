@@ -52,7 +52,8 @@ fn dropped(usage: Option<&Usage>, lost: u64, places: impl Fn(&Usage) -> Option<P
 
 /// All packets of these places.
 pub(super) fn total(places: &Places) -> u64 {
-    places.iter().map(|(count, _)| count).sum()
+    let counts = places.iter().map(|(count, _)| *count);
+    counts.fold(0, u64::saturating_add)
 }
 
 /// The warnings about packets that either host dropped, where they may be the `lost` ones of a direction.

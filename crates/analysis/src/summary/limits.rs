@@ -39,6 +39,8 @@ pub(super) fn limited_by(
     if let Some(by) = cut_off_by_proxy(context) {
         return by;
     }
+    // A few flows are recorded, which share the path with the others.
+    let any_trace = flows.records.iter().find_map(|record| trace_of(record));
     let measured = flows.records.iter().filter_map(|record| {
         let measured = context.timeline.measured(record.flow.id)?;
         Some((*record, measured))
@@ -47,7 +49,7 @@ pub(super) fn limited_by(
         .map(|(record, measured)| {
             let by = find(&Evidence {
                 measured: &measured,
-                trace: measured_trace(record, &measured),
+                trace: measured_trace(trace_of(record).or(any_trace), &measured),
                 congestion: record.sender.as_ref().and_then(congestion),
                 asked_bps: context.bulk.rate.limit().map(BitRate::bps),
                 window_set: context.bulk.window.is_some(),
@@ -91,9 +93,13 @@ pub(super) fn limited_by(
     }
 }
 
-/// The readings of a flow's connection in its measured part.
-fn measured_trace<'a>(record: &'a FlowRecord, measured: &MeasuredFlow) -> &'a [TcpReading] {
-    let trace = record.sender.as_ref().and_then(|end| end.trace.as_ref());
+/// The course of a flow's connection.
+fn trace_of(record: &FlowRecord) -> Option<&TcpTrace> {
+    record.sender.as_ref()?.trace.as_ref()
+}
+
+/// The readings of a course in the measured part of a flow.
+fn measured_trace<'a>(trace: Option<&'a TcpTrace>, measured: &MeasuredFlow) -> &'a [TcpReading] {
     let all = trace.map_or(&[][..], TcpTrace::readings);
     let end_us = (measured.start_ns + measured.elapsed_ns) / 1000;
     let from = all.partition_point(|reading| reading.at_us < measured.start_ns / 1000);

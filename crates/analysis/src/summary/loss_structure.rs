@@ -71,14 +71,12 @@ pub(super) fn loss_periods(
     (from_s, to_s): (f64, f64),
     confidence: f64,
 ) -> Option<Episode> {
-    let longest = counts.periods.longest.iter().map(|run| run.count).max()?;
+    // What another end reports may be anything.
+    let is_within = |run: &&LossRun| run.first.saturating_add(run.count) <= counts.expected;
+    let runs = || counts.periods.longest.iter().filter(is_within);
+    let longest = runs().map(|run| run.count).max()?;
     let min = MIN_PERIOD.max((longest as f64 * MIN_OF_LONGEST) as u64);
-    let periods: Vec<&LossRun> = counts
-        .periods
-        .longest
-        .iter()
-        .filter(|run| run.count >= min)
-        .collect();
+    let periods: Vec<&LossRun> = runs().filter(|run| run.count >= min).collect();
     let (first, last) = (*periods.first()?, *periods.last()?);
     if !are_clustered(counts) || to_s <= from_s {
         return None;

@@ -32,14 +32,15 @@ pub(super) fn assemble(measured: &RttConditions<'_>, header: RunHeader) -> Run {
         },
         ..RttPlanRecord::from(&echo.plan)
     });
+    let episodes = episodes(measured);
     Run {
         began_s: measured.began_ns.map(seconds_to_the_microsecond),
         environment: Some(peer.environment()),
         flows: Some(connections(echo)),
         result: Some(RunResult::RoundTrips(Box::new(summary(measured)))),
         predictions: Some(predictions(measured)),
-        episodes: episodes(measured),
-        warnings: warnings(measured),
+        warnings: warnings(measured, &episodes),
+        episodes,
         ..Run::new(header, plan)
     }
 }

@@ -1,7 +1,6 @@
 //! The warnings about a round-trip test.
 
 use super::conditions::RttConditions;
-use super::episodes::episodes;
 use crate::path_mtu::{black_hole, fitting_payload, is_black_hole};
 use caudal_core::episode::Episode;
 use caudal_core::host::throttled_warning;
@@ -16,7 +15,7 @@ const STOLEN_SHARE: f64 = 0.02;
 const LATE_SHARE: f64 = 0.1;
 
 /// The warnings about a round-trip test.
-pub(super) fn warnings(measured: &RttConditions<'_>) -> Vec<Warning> {
+pub(super) fn warnings(measured: &RttConditions<'_>, episodes: &[Episode]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let echo = measured.echo;
     match &echo.cut_short {
@@ -32,7 +31,7 @@ pub(super) fn warnings(measured: &RttConditions<'_>) -> Vec<Warning> {
             warnings.extend(failures.map(|why| Warning::new(WarningCode::FlowFailed, why.clone())));
         }
     }
-    warnings.extend(episodes(measured).iter().map(Episode::warning));
+    warnings.extend(episodes.iter().map(Episode::warning));
     for change in &echo.changed {
         warnings.push(Warning::new(WarningCode::ServerChangedPlan, change.clone()));
     }
