@@ -54,7 +54,7 @@ pub fn trials() -> Vec<Trial> {
                 link: "delay = \"10ms\"\nforward = { policer = { rate = \"10M\", burst = 30000 } }"
                     .to_owned(),
                 expect: ("network", Some("policer")),
-                evidence: "losses without a queue",
+                evidence: "at which the losses came without a queue",
                 ..pair.clone()
             },
         ),
