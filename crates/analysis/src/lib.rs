@@ -9,6 +9,7 @@ pub mod delay;
 pub mod echo;
 pub mod episode;
 pub mod framing;
+pub mod host_health;
 mod interval;
 pub mod link;
 pub mod quality;

@@ -3,9 +3,13 @@
 
 use caudal_analysis::echo::{Departure, EchoSeries, OneWayTransit, Reply};
 use caudal_analysis::quality::{ClockTrack, PhaseMeasurements, SmoothedRtt, quality_report};
+use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy};
 use caudal_core::echo::ClockOffset;
+use caudal_core::host::Usage;
 use caudal_core::plan::{Direction, PhaseLoad};
-use caudal_core::quality::{AdviceCode, ConnectProbe, Grade, ProbeKind, QualityReport};
+use caudal_core::quality::{
+    AdviceCode, ConnectProbe, FillVerdict, Grade, ProbeKind, QualityReport,
+};
 use caudal_core::summary::DirectionSummary;
 
 const MS: u64 = 1_000_000;
@@ -66,6 +70,8 @@ fn phase(load: PhaseLoad, queue_ms: u64) -> PhaseMeasurements {
         directions: vec![down].into_iter().filter(|_| loaded).collect(),
         client_queue: None,
         server_queue: None,
+        client_usage: Usage::default(),
+        server_usage: None,
         cut_short: None,
     }
 }
@@ -129,4 +135,60 @@ fn a_test_without_upload_has_advice_and_no_grade() {
     let text = serde_json::to_string(&report).unwrap();
     let again: QualityReport = serde_json::from_str(&text).unwrap();
     assert_eq!(again, report);
+}
+
+#[test]
+fn a_phase_whose_load_did_not_fill_the_path_has_no_grade() {
+    let idle = phase(PhaseLoad::Idle, 0);
+    let report = |loaded: &PhaseMeasurements| loaded.report(Some(&idle), &clock(1_000), 0.95);
+    let download = phase(PhaseLoad::Download, 0);
+    let mut upload = phase(PhaseLoad::Upload, 100);
+    // The queue is that of this phase's load.
+    for departure in &mut upload.udp.departures {
+        departure.one_way = departure.one_way.map(|way| OneWayTransit {
+            up_ns: way.up_ns + 100 * MS as i64,
+            down_ns: way.down_ns - 100 * MS as i64,
+        });
+    }
+    upload.directions[0].direction = Direction::Up;
+    let (down, up) = (report(&download), report(&upload));
+    let fill = down.directions[0].fill.as_ref().unwrap();
+    assert_eq!(fill.verdict, FillVerdict::CannotTell);
+    assert_eq!((down.grade, up.grade), (None, Some(Grade::C)));
+    let phases = vec![report(&idle), down, up];
+    let found = quality_report(phases, Vec::new(), 0.95);
+    let grade = found.grade.unwrap();
+    assert_eq!(
+        (grade.grade, grade.single_load()),
+        (Grade::C, Some(PhaseLoad::Upload))
+    );
+    let codes: Vec<_> = found.advice.iter().map(|one| one.code).collect();
+    assert_eq!(codes, [AdviceCode::PathQueue, AdviceCode::PathNotFilled]);
+}
+
+#[test]
+fn a_busy_host_gives_no_grade() {
+    let (idle, mut loaded) = (phase(PhaseLoad::Idle, 0), phase(PhaseLoad::Download, 100));
+    for departure in loaded.udp.departures.iter_mut().step_by(5) {
+        departure.late_ns = 30 * MS;
+    }
+    let report = loaded.report(Some(&idle), &clock(1_000), 0.95);
+    assert_eq!(report.grade, None);
+    let busy = report.busy.unwrap();
+    assert!(busy.as_received().contains("left 20 ms late"), "{busy}");
+}
+
+#[test]
+fn the_grade_is_that_of_the_protocol_that_waits() {
+    let (idle, mut loaded) = (phase(PhaseLoad::Idle, 0), phase(PhaseLoad::Download, 100));
+    loaded.udp = idle.udp.clone();
+    let limited = LimitedBy::because(Cause::Bufferbloat, Bottleneck::Network, "…");
+    loaded.directions[0].limited_by = Some(limited);
+    let report = loaded.report(Some(&idle), &clock(1_000), 0.95);
+    let both = report.by_protocol.unwrap();
+    assert_eq!(both.served_first, Some(ProbeKind::Udp));
+    assert_eq!((report.grade, report.added_rtt), (Some(Grade::C), both.tcp));
+    let found = quality_report(vec![report], Vec::new(), 0.95);
+    let codes: Vec<_> = found.advice.iter().map(|one| one.code).collect();
+    assert_eq!(codes, [AdviceCode::ServedFirst, AdviceCode::PathQueue]);
 }

@@ -55,6 +55,8 @@ pub enum WarningCode {
     StolenCpu,
     /// The quota of a control group held an end back.
     ThrottledCpu,
+    /// An end was too busy to measure delays.
+    HostBusy,
     /// The sender did not reach the rate asked for.
     RateNotReached,
     /// The sender's kernel refused datagrams.
@@ -159,7 +161,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 57] = [
+    pub const ALL: [Self; 58] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -168,6 +170,7 @@ impl WarningCode {
         Self::ReceiverCpu,
         Self::StolenCpu,
         Self::ThrottledCpu,
+        Self::HostBusy,
         Self::RateNotReached,
         Self::SendRefused,
         Self::ReceiveBufferOverflow,
@@ -231,6 +234,7 @@ impl WarningCode {
             Self::ReceiverCpu => "receiver_cpu",
             Self::StolenCpu => "stolen_cpu",
             Self::ThrottledCpu => "throttled_cpu",
+            Self::HostBusy => "host_busy",
             Self::RateNotReached => "rate_not_reached",
             Self::SendRefused => "send_refused",
             Self::ReceiveBufferOverflow => "receive_buffer_overflow",
@@ -303,6 +307,9 @@ impl WarningCode {
             Self::StolenCpu => "the hypervisor gave processor time to others during the test",
             Self::ThrottledCpu => {
                 "the quota of a control group (a container's limit of processors) held an end back during the test"
+            }
+            Self::HostBusy => {
+                "an end of the test was too busy to measure: its own waits look like those of a queue"
             }
             Self::RateNotReached => "the sender did not reach the rate asked for",
             Self::SendRefused => "the sender's own kernel refused datagrams",
@@ -442,6 +449,9 @@ impl WarningCode {
             }
             Self::StolenCpu => "repeat and compare, or measure on a quieter machine",
             Self::ThrottledCpu => "raise the limit (cpu.max, `docker run --cpus`), or ask for less",
+            Self::HostBusy => {
+                "measure again while the host does nothing else, or from another host"
+            }
             Self::RateNotReached => "ask for less, or see what limited it",
             Self::SendRefused => "lower the rate, or check whether the receiver still listens",
             Self::ReceiveBufferOverflow => {

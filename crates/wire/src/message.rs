@@ -273,6 +273,9 @@ pub enum ToClient {
         /// The times of other tests of the server during this one; absent without any.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         other_tests: Vec<OtherTest>,
+        /// The times in which the server's program stood still during the test; absent without any.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stops: Vec<OwnStop>,
     },
     /// A keepalive.
     Alive,
@@ -285,6 +288,17 @@ pub struct OtherTest {
     pub from_s: f64,
     /// Its end, or that of this test.
     pub to_s: f64,
+}
+
+/// The time in which a server's program stood still, in s after the start of the test.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct OwnStop {
+    /// Its beginning.
+    pub from_s: f64,
+    /// Its end.
+    pub to_s: f64,
+    /// `true` when it waited for a processor, `false` when it was stopped.
+    pub starved: bool,
 }
 
 #[cfg(test)]

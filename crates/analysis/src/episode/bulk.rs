@@ -58,6 +58,10 @@ fn confirmed(episode: &Episode, arrivals: &[ArrivalSeries]) -> Option<Episode> {
         to_s,
         is_last: false,
     };
+    if whole.length_s() < MIN_SILENCE_S {
+        // Not by a silence: the peer itself told of it.
+        return Some(episode.clone());
+    }
     let silent = arrivals
         .iter()
         .map(|series| longest_gap(series, episode.from_s, to_s))

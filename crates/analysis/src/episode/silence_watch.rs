@@ -121,6 +121,12 @@ impl SilenceWatch {
         self.earlier = Some(*reading);
     }
 
+    /// The number of episodes so far.
+    #[must_use]
+    pub fn episodes(&self) -> usize {
+        self.episodes.len()
+    }
+
     /// The episodes of the test that ends at `now_ns`: a silence under way lasted to its end.
     #[must_use]
     pub fn finish(mut self, now_ns: u64) -> Vec<Episode> {

@@ -1,7 +1,9 @@
 //! What a test of latency under load found, and what to do about it.
 
+use super::added::added_delay;
+use super::verdicts::{alone, not_filled, served_first, short_queues};
 use caudal_core::plan::{Direction, PhaseLoad};
-use caudal_core::quality::{Advice, AdviceCode, DelayIncrease, PhaseReport, ProbeKind};
+use caudal_core::quality::{AddedDelay, Advice, AdviceCode, DelayIncrease, PhaseReport, ProbeKind};
 use caudal_core::units::{BitRate, ByteCount};
 
 /// Maximum increase of the mean delay in a direction for its queue to be short, µs: the limit of grade A.
@@ -32,19 +34,29 @@ pub(super) fn advice(phases: &[PhaseReport]) -> Vec<Advice> {
         return all;
     }
     all.extend(slow);
-    let long: Vec<Advice> = [Direction::Down, Direction::Up]
-        .into_iter()
+    if phases.iter().any(|phase| phase.busy.is_some()) {
+        return all;
+    }
+    let directions = [Direction::Down, Direction::Up];
+    let each = directions.into_iter();
+    all.extend(each.clone().filter_map(|one| served_first(phases, one)));
+    let long: Vec<Advice> = each
+        .clone()
         .filter_map(|direction| long_queue(phases, direction))
         .collect();
+    let unfilled: Vec<Advice> = each
+        .filter_map(|direction| not_filled(phases, direction))
+        .collect();
     if long.is_empty() {
-        all.push(Advice {
-            code: AdviceCode::ShortQueues,
-            direction: None,
-            finding: "load adds less than 30 ms on average in either direction".to_owned(),
-            remedy: "leave the queues as they are".to_owned(),
-        });
+        all.extend(short_queues(&directions.map(|direction| {
+            (
+                direction,
+                unfilled.iter().any(|one| one.direction == Some(direction)),
+            )
+        })));
     }
     all.extend(long);
+    all.extend(unfilled);
     all
 }
 
@@ -149,16 +161,13 @@ fn idle_loss(phases: &[PhaseReport]) -> Option<Advice> {
 
 /// The advice on the queue of load in a direction, where that is long.
 fn long_queue(phases: &[PhaseReport], direction: Direction) -> Option<Advice> {
-    let alone = match direction {
-        Direction::Up => PhaseLoad::Upload,
-        Direction::Down => PhaseLoad::Download,
-    };
     let find = |load| {
         let phase = phases.iter().find(|phase| phase.load == load)?;
-        let added = phase.added(direction)?;
+        let added = *phase.added(direction)?;
+        let added = waiting_tcp(phase, direction).unwrap_or(added);
         (added.increase.mean_us >= SHORT_US).then_some((phase, added))
     };
-    let (is_alone, (phase, added)) = match (find(alone), find(PhaseLoad::Both)) {
+    let (is_alone, (phase, added)) = match (find(alone(direction)), find(PhaseLoad::Both)) {
         (Some(found), _) => (true, found),
         (None, Some(found)) => (false, found),
         (None, None) => return None,
@@ -212,12 +221,24 @@ fn long_queue(phases: &[PhaseReport], direction: Direction) -> Option<Advice> {
     })
 }
 
+/// The delay that the load of a direction alone adds to TCP, where UDP is served first and does not meet its queue.
+fn waiting_tcp(phase: &PhaseReport, direction: Direction) -> Option<AddedDelay> {
+    let both = phase
+        .by_protocol
+        .filter(|_| phase.load == alone(direction))?;
+    let increase = both
+        .tcp
+        .filter(|_| both.served_first == Some(ProbeKind::Udp))?;
+    let goodput = phase.direction(direction)?.summary.goodput_mean();
+    Some(added_delay(direction, increase, goodput))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::added::{added_delay, delay_increase};
+    use super::super::added::delay_increase;
     use super::super::probe::probe_summary;
     use super::*;
-    use caudal_core::quality::{PhaseDirection, SenderQueue};
+    use caudal_core::quality::{FillVerdict, PathFill, PhaseDirection, SenderQueue};
     use caudal_core::summary::DirectionSummary;
 
     fn phase(load: PhaseLoad, added_ms: f64, own_bytes: f64) -> PhaseReport {
@@ -239,11 +260,14 @@ mod tests {
                     mean_bytes: own_bytes,
                     max_bytes: own_bytes as u64,
                 }),
+                fill: Some(PathFill::new(FillVerdict::Filled, "a queue")),
             }],
             probes: Vec::new(),
             one_way: Vec::new(),
             added_rtt: direction.map(|_| increase),
+            by_protocol: None,
             grade: None,
+            busy: None,
             added: direction
                 .map(|direction| added_delay(direction, increase, Some(10e6)))
                 .into_iter()

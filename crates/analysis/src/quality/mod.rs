@@ -2,12 +2,15 @@
 
 mod added;
 mod advice;
+mod by_protocol;
 mod clock_track;
+mod fill;
 mod one_way;
 mod phase;
 mod probe;
 mod report;
 mod responsiveness;
+mod verdicts;
 
 pub use clock_track::ClockTrack;
 pub use phase::{PhaseMeasurements, SmoothedRtt};

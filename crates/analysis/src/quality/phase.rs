@@ -1,18 +1,23 @@
 //! The measurements of one phase of a test of latency under load, and the report on it.
 
 use super::added::{added_delay, delay_increase};
+use super::by_protocol::{ProtocolTrips, protocol_increases};
 use super::clock_track::ClockTrack;
+use super::fill::{LoadEvidence, path_fill};
 use super::one_way::{one_way_report, transits};
 use super::probe::{echo_trips, probe_summary};
 use super::responsiveness::ProbeTimes;
 use crate::echo::EchoSeries;
+use crate::host_health::{BusyEvidence, busy_end};
+use caudal_core::host::Usage;
 use caudal_core::plan::{Direction, PhaseLoad};
 use caudal_core::quality::{
-    AddedDelay, ConnectProbe, Grade, PhaseDirection, PhaseReport, ProbeKind, ProbeSummary,
-    SenderQueue,
+    AddedDelay, ConnectProbe, Grade, PathFill, PhaseDirection, PhaseReport, ProbeKind,
+    ProbeSummary, ProtocolIncreases, SenderQueue,
 };
 use caudal_core::summary::DirectionSummary;
 use caudal_core::text::ExternalText;
+use caudal_stats::nearest_rank;
 
 /// A kernel's smoothed round-trip time on a loaded connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,6 +57,10 @@ pub struct PhaseMeasurements {
     pub client_queue: Option<SenderQueue>,
     /// The backlog of the server's.
     pub server_queue: Option<SenderQueue>,
+    /// The resources that the client used.
+    pub client_usage: Usage,
+    /// The resources that the server used.
+    pub server_usage: Option<Usage>,
     /// The reason why the phase ended early.
     pub cut_short: Option<ExternalText>,
 }
@@ -61,15 +70,14 @@ impl PhaseMeasurements {
     #[must_use]
     pub fn report(&self, idle: Option<&Self>, clock: &ClockTrack, confidence: f64) -> PhaseReport {
         let idle_rtt: Vec<f64> = idle.map_or_else(Vec::new, Self::udp_rtt);
-        // Only round trips of one kind are compared.
-        let has_udp = !idle_rtt.is_empty() && !self.udp_rtt().is_empty();
-        let added_rtt = match (self.load, has_udp) {
-            (PhaseLoad::Idle, _) => None,
-            (_, true) => delay_increase(&idle_rtt, &self.udp_rtt()),
-            (_, false) => {
-                delay_increase(&idle.map_or_else(Vec::new, Self::tcp_rtt), &self.tcp_rtt())
-            }
-        };
+        let by_protocol = idle
+            .filter(|_| self.load != PhaseLoad::Idle)
+            .map(|idle| protocol_increases(&idle.trips(), &self.trips()));
+        // Only round trips of one kind are compared; where one protocol is served first, those of the other.
+        let added_rtt = by_protocol.and_then(|both: ProtocolIncreases| match both.served_first {
+            Some(ProbeKind::Udp) => both.tcp,
+            _ => both.udp.or(both.tcp),
+        });
         let idle_summary = probe_summary(
             ProbeKind::Udp,
             &idle_rtt.iter().copied().map(Some).collect::<Vec<_>>(),
@@ -80,17 +88,34 @@ impl PhaseMeasurements {
             let idle_rtt_us = idle_summary.map(|idle| idle.p50_us);
             one_way_report(direction, &delays, clock, idle_rtt_us)
         });
+        let added = idle.map_or_else(Vec::new, |idle| self.added(idle, clock));
+        let spreads_us = Direction::BOTH.map(|direction| {
+            let idle = idle.map_or_else(Vec::new, |idle| idle.transits(direction, clock));
+            (direction, upper_spread_us(idle))
+        });
+        let directions = self.loads(&added, &spreads_us);
+        let is_filled = directions
+            .iter()
+            .all(|load| load.fill.as_ref().is_some_and(PathFill::is_filled));
+        let busy = self.busy_end().or_else(|| {
+            let reason = idle.filter(|_| self.load != PhaseLoad::Idle)?.busy_end()?;
+            Some(format!("{reason} in the idle phase"))
+        });
         PhaseReport {
             load: self.load,
             start_s: self.start_ns as f64 / 1e9,
             duration_s: self.duration_ns as f64 / 1e9,
             ramp_s: self.ramp_ns as f64 / 1e9,
-            directions: self.loads(),
+            directions,
             probes: self.probe_summaries(confidence),
             one_way: one_way.to_vec(),
-            grade: added_rtt.map(|added| Grade::of_increase_us(added.mean_us)),
+            grade: added_rtt
+                .filter(|_| is_filled && busy.is_none())
+                .map(|added| Grade::of_increase_us(added.mean_us)),
             added_rtt,
-            added: idle.map_or_else(Vec::new, |idle| self.added(idle, clock)),
+            by_protocol,
+            added,
+            busy: busy.map(Into::into),
             responsiveness: self
                 .probe_times()
                 .responsiveness(self.duration_ns as f64 / 1e9),
@@ -127,19 +152,54 @@ impl PhaseMeasurements {
         each.collect()
     }
 
-    fn loads(&self) -> Vec<PhaseDirection> {
-        let of = |summary: &DirectionSummary| PhaseDirection {
-            retransmitted: summary.tcp.and_then(|tcp| {
+    /// The load by direction: `added` by the phase, with the spread of the idle delays in each direction.
+    fn loads(&self, added: &[AddedDelay], spreads_us: &[(Direction, f64)]) -> Vec<PhaseDirection> {
+        let of = |summary: &DirectionSummary| {
+            let retransmitted = summary.tcp.and_then(|tcp| {
                 let (again, sent) = (tcp.retransmitted_bytes?, summary.bytes?);
                 (sent > 0).then(|| again as f64 / (sent + again) as f64)
-            }),
-            sender_queue: match summary.direction {
-                Direction::Up => self.client_queue,
-                Direction::Down => self.server_queue,
-            },
-            summary: summary.clone(),
+            });
+            let added = added.iter().find(|one| one.direction == summary.direction);
+            let spread_us = spreads_us.iter().find(|(one, _)| *one == summary.direction);
+            PhaseDirection {
+                retransmitted,
+                sender_queue: match summary.direction {
+                    Direction::Up => self.client_queue,
+                    Direction::Down => self.server_queue,
+                },
+                fill: Some(path_fill(&LoadEvidence {
+                    summary,
+                    retransmitted,
+                    added: added.map(|one| &one.increase),
+                    idle_spread_us: spread_us.map_or(0.0, |(_, us)| *us),
+                })),
+                summary: summary.clone(),
+            }
         };
         self.directions.iter().map(of).collect()
+    }
+
+    /// Why an end was too busy to measure in this phase.
+    #[must_use]
+    pub fn busy_end(&self) -> Option<String> {
+        let departures = self.udp.departures.iter().chain(&self.tcp.departures);
+        busy_end(&BusyEvidence {
+            late_ns: departures.map(|departure| departure.late_ns).collect(),
+            client: Some(self.client_usage),
+            server: self.server_usage,
+        })
+    }
+
+    fn trips(&self) -> ProtocolTrips {
+        let handshakes = self.connects.iter().filter(|_| !self.is_behind_proxy);
+        let handshakes = handshakes.filter(|probe| probe.at_ns >= self.ramp_ns);
+        ProtocolTrips {
+            udp: self.udp_rtt(),
+            tcp: self.tcp_rtt(),
+            handshake: handshakes
+                .filter_map(|probe| Some(probe.connect_ns? as f64 / 1e3))
+                .collect(),
+        }
     }
 
     fn probe_summaries(&self, confidence: f64) -> Vec<ProbeSummary> {
@@ -200,4 +260,13 @@ impl PhaseMeasurements {
             goodput_bps: self.goodput_bps.clone(),
         }
     }
+}
+
+/// The spread of delays above their median: up to the 95th percentile, µs; 0 without any.
+fn upper_spread_us(mut delays_us: Vec<f64>) -> f64 {
+    delays_us.sort_unstable_by(f64::total_cmp);
+    let at = |q| nearest_rank(&delays_us, q);
+    at(0.95)
+        .zip(at(0.5))
+        .map_or(0.0, |(high, median)| high - median)
 }

@@ -22,15 +22,22 @@ pub fn quality_report(
     }
 }
 
-/// The grade of a test with these phases; `None` unless both download and upload were compared with an idle phase.
+/// The grade of a test with these phases, by those whose load filled the path; `None` unless both download and upload were carried out,
+/// and without any of them.
 fn grade(phases: &[PhaseReport]) -> Option<GradeReport> {
-    let increase_us = |load| {
-        let phase = phases.iter().find(|phase| phase.load == load)?;
-        Some(phase.added_rtt?.mean_us)
+    let loads = [PhaseLoad::Download, PhaseLoad::Upload];
+    let find = |load| {
+        phases
+            .iter()
+            .find(|phase: &&PhaseReport| phase.load == load)
     };
-    let (down_us, up_us) = (
-        increase_us(PhaseLoad::Download)?,
-        increase_us(PhaseLoad::Upload)?,
-    );
-    Some(GradeReport::of_increases(down_us, up_us))
+    let both = loads.map(find);
+    if both.iter().any(Option::is_none) {
+        return None;
+    }
+    let graded = both.into_iter().flatten().filter_map(|phase| {
+        phase.grade?;
+        Some((phase.load, phase.added_rtt?.mean_us))
+    });
+    GradeReport::of_increases(&graded.collect::<Vec<_>>())
 }

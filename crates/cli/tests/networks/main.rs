@@ -20,6 +20,7 @@ mod narrow_path;
 mod other_traffic;
 mod outages;
 mod quality;
+mod quality_grade;
 mod round_trip_parts;
 mod test_capture;
 mod windows;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         other_traffic,
         outages,
         quality,
+        quality_grade,
         round_trip_parts,
         test_capture,
         windows,

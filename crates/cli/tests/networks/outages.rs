@@ -33,6 +33,10 @@ pub fn trials() -> Vec<Trial> {
             "half_a_second_without_this_program_leaves_the_statistics",
             paused_client,
         ),
+        in_network(
+            "half_a_second_without_the_server_leaves_the_statistics",
+            paused_server,
+        ),
         in_network("segments_lost_for_their_size_are_named", black_hole),
         in_network("delayed_acknowledgements_are_no_round_trips", paced_upload),
     ]
@@ -280,6 +284,18 @@ fn stopped_client() {
 }
 
 fn paused_client() {
+    half_a_second_without(
+        |tests| tests.clients.iter().map(|(_, one)| one).collect(),
+        "program_stopped",
+    );
+}
+
+fn paused_server() {
+    half_a_second_without(|tests| vec![&tests.server.running], "peer_stopped");
+}
+
+/// Tests in which some programs stand still for a while: it is told, and what it delayed is not in the statistics.
+fn half_a_second_without(programs: fn(&Tests) -> Vec<&Running>, kind: &str) {
     let tests = Tests::start(&[
         "tcp -b 5M -t 6",
         "udp -R -b 1M -t 6",
@@ -288,15 +304,15 @@ fn paused_client() {
         "quality --idle 6 -t 2",
     ]);
     thread::sleep(BEFORE);
-    for (_, client) in &tests.clients {
-        client.signal("STOP");
+    for program in programs(&tests) {
+        program.signal("STOP");
     }
     thread::sleep(PAUSE);
-    for (_, client) in &tests.clients {
-        client.signal("CONT");
+    for program in programs(&tests) {
+        program.signal("CONT");
     }
     for (words, run) in tests.runs(0) {
-        let (from_s, to_s) = episode(&words, &run, "program_stopped");
+        let (from_s, to_s) = episode(&words, &run, kind);
         let lasted_s = to_s.unwrap() - from_s;
         assert!(
             (0.3..2.0).contains(&lasted_s),

@@ -88,7 +88,8 @@ fn over_loopback() {
         assert!(phase["one_way"][0]["p50_us"].is_f64(), "{phase}");
         assert_eq!(phase["responsiveness"]["rpm"].is_f64(), !is_idle);
     }
-    assert!(run["quality"]["grade"]["grade"].is_string());
+    // Nothing between both ends is slower than they are: the load fills no path, and says nothing about queues.
+    assert!(run["quality"].get("grade").is_none(), "{run}");
     let intervals = run["quality"]["intervals"].as_array().unwrap();
     assert!(intervals.len() > 8, "{intervals:?}");
 }

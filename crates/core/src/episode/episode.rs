@@ -30,6 +30,12 @@ impl Episode {
         self.to_s.is_none()
     }
 
+    /// `true` where a program at either end stood still for a time, which says nothing about the path.
+    #[must_use]
+    pub const fn is_stop(&self) -> bool {
+        self.kind.is_own() || (matches!(self.kind, EpisodeKind::PeerStopped) && !self.is_open())
+    }
+
     /// Its part of the time from `from_s` to `until_s`, s.
     #[must_use]
     pub fn overlap_s(&self, from_s: f64, until_s: f64) -> f64 {

@@ -1,5 +1,6 @@
 //! The delay that load adds: that of a loaded phase above the idle one.
 
+use super::probe::ProbeKind;
 use crate::plan::Direction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,22 @@ impl DelayIncrease {
     pub fn high_us(&self) -> f64 {
         self.p95_us.unwrap_or(self.max_us)
     }
+}
+
+/// The increase of the round-trip times of UDP echo and of TCP echo above those of the same in the idle phase.
+///
+/// A path may serve one of them first: then the load of the other waits for a queue that probes of this one do not meet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProtocolIncreases {
+    /// Of UDP echo; absent where it does not pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<DelayIncrease>,
+    /// Of TCP echo; absent where it does not pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<DelayIncrease>,
+    /// The one that the path serves first, `udp` or `tcp`; absent where both wait alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served_first: Option<ProbeKind>,
 }
 
 /// The delay that load adds in one direction, and the queue that it takes.

@@ -20,6 +20,10 @@ pub enum AdviceCode {
     IdleLoss,
     /// There is no idle phase, or no reply in it, to compare with.
     NoBaseline,
+    /// The path serves UDP or TCP before the other.
+    ServedFirst,
+    /// The load of a direction did not fill the path, or it cannot be told whether it did.
+    PathNotFilled,
     /// The link is slow: a packet takes a long time on it, and a queue seconds.
     SlowLink,
 }

@@ -3,6 +3,7 @@
 //! Source: DSLReports, "Bufferbloat Grades", <https://www.dslreports.com/faq/17930>: the mean of the increase in round-trip time
 //! under download and that under upload, below 5, 30, 60, 200 and 400 ms.
 
+use crate::plan::PhaseLoad;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,22 +61,38 @@ impl Grade {
 }
 
 /// The grade of a test with the increase that it was given for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GradeReport {
     /// The grade.
     pub grade: Grade,
-    /// The mean of the increases under download and under upload, µs.
+    /// The mean of the increases under download and under upload, µs; that of one alone where the other has no grade.
     pub increase_us: f64,
+    /// The loads that it was given for: `download` and `upload`, or one of them. Empty in documents of earlier versions, for both.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loads: Vec<PhaseLoad>,
 }
 
 impl GradeReport {
-    /// The grade of a test whose load adds this much under download and under upload, µs.
+    /// The grade of a test whose load adds this much under each of these, µs; `None` without any.
     #[must_use]
-    pub fn of_increases(down_us: f64, up_us: f64) -> Self {
-        let increase_us = f64::midpoint(down_us, up_us);
-        Self {
-            grade: Grade::of_increase_us(increase_us),
-            increase_us,
+    pub fn of_increases(increases_us: &[(PhaseLoad, f64)]) -> Option<Self> {
+        let sum_us: f64 = increases_us.iter().map(|(_, us)| us).sum();
+        (!increases_us.is_empty()).then(|| {
+            let increase_us = sum_us / increases_us.len() as f64;
+            Self {
+                grade: Grade::of_increase_us(increase_us),
+                increase_us,
+                loads: increases_us.iter().map(|(load, _)| *load).collect(),
+            }
+        })
+    }
+
+    /// The load that it was given for alone; `None` where it is for both.
+    #[must_use]
+    pub fn single_load(&self) -> Option<PhaseLoad> {
+        match self.loads[..] {
+            [load] => Some(load),
+            _ => None,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod added;
 mod advice;
+mod fill;
 mod grade;
 mod interval;
 mod one_way;
@@ -13,8 +14,9 @@ mod report;
 mod responsiveness;
 mod sender_queue;
 
-pub use added::{AddedDelay, DelayIncrease};
+pub use added::{AddedDelay, DelayIncrease, ProtocolIncreases};
 pub use advice::{Advice, AdviceCode};
+pub use fill::{FillVerdict, PathFill};
 pub use grade::{Grade, GradeReport};
 pub use interval::QualityInterval;
 pub use one_way::OneWayReport;

@@ -1,6 +1,7 @@
 //! One phase of a test of latency under load.
 
-use super::added::{AddedDelay, DelayIncrease};
+use super::added::{AddedDelay, DelayIncrease, ProtocolIncreases};
+use super::fill::PathFill;
 use super::grade::Grade;
 use super::one_way::OneWayReport;
 use super::probe::{ProbeKind, ProbeSummary};
@@ -24,6 +25,9 @@ pub struct PhaseDirection {
     /// The backlog of the sender's own interface.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_queue: Option<SenderQueue>,
+    /// Whether this load filled the path; absent in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill: Option<PathFill>,
 }
 
 /// One phase of a test of latency under load.
@@ -43,12 +47,19 @@ pub struct PhaseReport {
     pub probes: Vec<ProbeSummary>,
     /// The delay in each direction.
     pub one_way: Vec<OneWayReport>,
-    /// The increase of the UDP probes' round-trip times above those of the idle phase; of the TCP probes' where UDP does not pass.
+    /// The increase of the UDP probes' round-trip times above those of the idle phase; of the TCP probes' where UDP does not pass, or
+    /// where the path serves UDP first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub added_rtt: Option<DelayIncrease>,
-    /// The grade of this phase by the mean of that increase.
+    /// The same of UDP and of TCP; absent without load, and in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_protocol: Option<ProtocolIncreases>,
+    /// The grade of this phase by the mean of the increase; absent unless the load filled the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<Grade>,
+    /// Why an end of the test was too busy to measure; absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy: Option<ExternalText>,
     /// The increase of the delay in each direction.
     pub added: Vec<AddedDelay>,
     /// The responsiveness; absent without load.

@@ -14,6 +14,7 @@ mod session_event;
 mod session_watch;
 mod shared_port;
 mod state;
+mod stop_watch;
 mod test_registry;
 mod test_sockets;
 mod test_times;

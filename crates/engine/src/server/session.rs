@@ -6,6 +6,7 @@ use super::session_control::SessionControl;
 use super::session_event::SessionEventKind;
 use super::session_watch::SessionWatch;
 use super::state::ServerState;
+use super::stop_watch::StopWatch;
 use super::test_registry::AnsweringTest;
 use super::test_sockets::{STEP_NS, TestEntry, TestSockets};
 use crate::admission::ClientSlot;
@@ -213,7 +214,8 @@ impl<'a> Session<'a> {
         self.send_test_event(Event::Started { repeat: None });
         let mut watch = SessionWatch::new(start_ns, half.ending(&limits));
         self.control.channel.set_patience(plan.patience());
-        let attended = self.attend(&mut *half, &mut watch);
+        let mut stops = StopWatch::start(start_ns);
+        let attended = self.attend(&mut *half, &mut watch, &mut stops);
         let finished = half.finish();
         let usage = meter.read();
         let other_tests = running.others();
@@ -225,6 +227,7 @@ impl<'a> Session<'a> {
             usage,
             stopped,
             other_tests,
+            stops: stops.finish(),
         })
     }
 
@@ -253,6 +256,7 @@ impl<'a> Session<'a> {
         &mut self,
         half: &mut dyn ServerHalf,
         watch: &mut SessionWatch,
+        stops: &mut StopWatch,
     ) -> Result<Option<ExternalText>, RunError> {
         let mut arrived = 0;
         loop {
@@ -285,7 +289,9 @@ impl<'a> Session<'a> {
             let until_ns = own_ns.into_iter().flatten().fold(watch.due_ns(), u64::min);
             let mut others = half.wakeup_fds();
             others.push(self.control.state.stop_fd());
-            match self.control.recv(until_ns, &others)? {
+            let received = self.control.recv(stops.wait_until_ns(until_ns), &others)?;
+            stops.look();
+            match received {
                 Some(ToServer::Stop { now, sent }) => {
                     half.client_stopped(now, &sent);
                     watch.client_stopped(monotonic_ns());

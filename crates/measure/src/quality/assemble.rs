@@ -57,8 +57,16 @@ fn report(measured: &QualityMeasured<'_>) -> QualityReport {
     QualityReport {
         advice: advice.collect(),
         cpu: Some(CpuReport {
-            client: Usage::total(phases.iter().map(|phase| Some(&phase.client_usage))),
-            server: Usage::total(phases.iter().map(|phase| phase.server_usage.as_ref())),
+            client: Usage::total(
+                phases
+                    .iter()
+                    .map(|phase| Some(&phase.measurements.client_usage)),
+            ),
+            server: Usage::total(
+                phases
+                    .iter()
+                    .map(|phase| phase.measurements.server_usage.as_ref()),
+            ),
         }),
         cut_short: cut_short
             .map(ToString::to_string)

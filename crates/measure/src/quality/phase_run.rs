@@ -10,7 +10,6 @@ use caudal_analysis::run::flow_report;
 use caudal_core::echo::ClockOffset;
 use caudal_core::episode::Episode;
 use caudal_core::event::{CutShort, Event};
-use caudal_core::host::Usage;
 use caudal_core::interval::{Interval, ServerAccount};
 use caudal_core::plan::{Plan, PlanRecord, QualityPlan, QualityPlanRecord};
 use caudal_core::quality::QualityInterval;
@@ -31,8 +30,6 @@ pub(super) struct PhaseRun {
     pub(super) warnings: Vec<Warning>,
     /// The offset of the server's clock, with times after the start of the test.
     pub(super) clock: Vec<ClockOffset>,
-    pub(super) client_usage: Usage,
-    pub(super) server_usage: Option<Usage>,
     pub(super) cut_short: Option<CutShort>,
     /// Outages and programs that stood still, with times after the start of the test.
     pub(super) episodes: Vec<Episode>,
@@ -109,8 +106,6 @@ impl PhaseRunner<'_> {
             warnings: load.map(|load| load.summary.warnings).unwrap_or_default(),
             plan: outcome.plan,
             changed: outcome.changed,
-            client_usage: outcome.client_usage,
-            server_usage: outcome.server_usage,
             cut_short: cut_short_in_test_time(cut_short, &episodes),
             episodes,
         })
@@ -167,6 +162,8 @@ fn measurements(
         directions: load.map_or_else(Vec::new, |load| load.summary.directions.clone()),
         client_queue: outcome.client_queue,
         server_queue: outcome.server_queue,
+        client_usage: outcome.client_usage,
+        server_usage: outcome.server_usage,
         cut_short: outcome
             .cut_short
             .as_ref()

@@ -14,7 +14,8 @@ const MAX_PROBE_SHARE: f64 = 0.075;
 
 /// The doubts about a test.
 pub(super) fn warnings(measured: &QualityMeasured<'_>) -> Vec<Warning> {
-    let mut all: Vec<Warning> = cut_short(measured).into_iter().collect();
+    let mut all: Vec<Warning> = host_busy(measured).into_iter().collect();
+    all.extend(cut_short(measured));
     all.extend(measured.peer.path_warnings(Transport::Tcp));
     for phase in measured.phases {
         let name = phase.plan.load.name();
@@ -45,6 +46,14 @@ pub(super) fn warnings(measured: &QualityMeasured<'_>) -> Vec<Warning> {
     all.extend(send_refused(measured));
     all.extend(probes_as_load(measured));
     all
+}
+
+/// The end that was too busy to measure, before everything that its waits explain.
+fn host_busy(measured: &QualityMeasured<'_>) -> Option<Warning> {
+    let mut phases = measured.phases.iter();
+    let (phase, reason) = phases.find_map(|phase| Some((phase, phase.measurements.busy_end()?)))?;
+    let message = format!("{}: {reason}", phase.plan.load.name());
+    Some(Warning::new(WarningCode::HostBusy, message))
 }
 
 fn cut_short(measured: &QualityMeasured<'_>) -> Option<Warning> {

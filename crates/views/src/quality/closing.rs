@@ -6,7 +6,9 @@ use crate::text::{self, fold};
 use crate::text_form::TextForm;
 use crate::width::LineWidth;
 use caudal_core::plan::{Direction, PhaseLoad};
-use caudal_core::quality::{Advice, AdviceCode, PhaseReport, ProbeKind, QualityReport};
+use caudal_core::quality::{
+    Advice, AdviceCode, DelayIncrease, Grade, PhaseReport, ProbeKind, QualityReport,
+};
 use caudal_core::run::Run;
 
 /// The lines of the closing block.
@@ -50,20 +52,17 @@ pub fn report_lines(report: &QualityReport, form: TextForm) -> Vec<String> {
 /// The grade with what it was given for.
 fn grade_line(report: &QualityReport, width: LineWidth) -> String {
     let Some(graded) = &report.grade else {
-        return fold(no_grade(report), 4, width);
+        return fold(&no_grade(report), 4, width);
     };
-    let each: Vec<String> = report
-        .phases
-        .iter()
-        .filter_map(|phase| {
-            let (added, grade) = (phase.added_rtt?, phase.grade?);
-            let (name, grade) = (phase.load.name(), grade.name());
-            Some(format!("{name} {} ms, {grade}", ms(Some(added.mean_us))))
-        })
-        .collect();
+    let loaded = report.phases.iter();
+    let loaded = loaded.filter(|phase| phase.load != PhaseLoad::Idle);
+    let each: Vec<String> = loaded.filter_map(phase_grade).collect();
+    let by = graded
+        .single_load()
+        .map_or_else(String::new, |load| format!(" by the {} alone", load.name()));
     fold(
         &format!(
-            "grade {}: load adds {} ms to the round-trip time on average ({})",
+            "grade {}{by}: load adds {} ms to the round-trip time on average ({})",
             graded.grade.name(),
             ms(Some(graded.increase_us)),
             each.join("; ")
@@ -73,17 +72,47 @@ fn grade_line(report: &QualityReport, width: LineWidth) -> String {
     )
 }
 
+/// The increase and the grade of a phase, by protocol where the path serves one first.
+fn phase_grade(phase: &PhaseReport) -> Option<String> {
+    let (name, added) = (phase.load.name(), phase.added_rtt?);
+    let Some(grade) = phase.grade else {
+        return Some(format!("{name} not graded"));
+    };
+    let of = |increase: DelayIncrease| {
+        let grade = Grade::of_increase_us(increase.mean_us).name();
+        format!("{} ms, {grade}", ms(Some(increase.mean_us)))
+    };
+    let by_protocol = phase.by_protocol.filter(|both| both.served_first.is_some());
+    let apart = by_protocol.and_then(|both| Some((both.udp?, both.tcp?)));
+    Some(match apart {
+        Some((udp, tcp)) => format!("{name} UDP {}, TCP {}", of(udp), of(tcp)),
+        None => format!("{name} {} ms, {}", ms(Some(added.mean_us)), grade.name()),
+    })
+}
+
 /// Why there is no grade.
-fn no_grade(report: &QualityReport) -> &'static str {
-    let is_slow = |advice: &Advice| advice.code == AdviceCode::SlowLink;
+fn no_grade(report: &QualityReport) -> String {
+    let has_advice = |code| {
+        report
+            .advice
+            .iter()
+            .any(|advice: &Advice| advice.code == code)
+    };
     let has = |load| report.phases.iter().any(|phase| phase.load == load);
-    if report.advice.iter().any(is_slow) {
-        "no grade: no probe came back under load, over a slow link"
-    } else if has(PhaseLoad::Idle) && has(PhaseLoad::Download) && has(PhaseLoad::Upload) {
-        "no grade: too few UDP probes came back to compare the phases"
-    } else {
-        "no grade: it takes a download, an upload and an idle phase"
+    let compared = || report.phases.iter().any(|phase| phase.added_rtt.is_some());
+    if let Some(reason) = report.phases.iter().find_map(|phase| phase.busy.as_ref()) {
+        return format!("no grade: {reason}");
     }
+    let reason = if has_advice(AdviceCode::SlowLink) && !compared() {
+        "no probe came back under load, over a slow link"
+    } else if !(has(PhaseLoad::Idle) && has(PhaseLoad::Download) && has(PhaseLoad::Upload)) {
+        "it takes a download, an upload and an idle phase"
+    } else if compared() && has_advice(AdviceCode::PathNotFilled) {
+        "the load did not fill the path, as far as can be told, so its queues were not tested"
+    } else {
+        "too few UDP probes came back to compare the phases"
+    };
+    format!("no grade: {reason}")
 }
 
 /// A row a phase: goodput, round-trip times of UDP probes, their loss; of TCP probes where UDP does not pass.

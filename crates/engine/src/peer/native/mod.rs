@@ -10,6 +10,7 @@ mod mtu_probing;
 mod native;
 mod other_server;
 mod peer_watch;
+mod server_episodes;
 mod tcp_opening;
 mod udp_opening;
 

@@ -7,10 +7,11 @@ use super::dialogue::{StopKind, TRAILING_NS, TestDialogue};
 use super::mtu_probing::MtuProbing;
 use super::other_server::with_other_server;
 use super::peer_watch::PeerWatch;
+use super::server_episodes::{other_tests, stopped};
 use crate::options::LocalOptions;
 use crate::peer::peer::{Peer, PeerInfo};
 use crate::workload::{self, ClientHalf, ClientLink, EndedDialogue, Outcome};
-use caudal_core::episode::{Episode, EpisodeKind};
+use caudal_core::episode::Episode;
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::interval::ServerAccount;
 use caudal_core::opening::{OpeningPattern, OpeningReport};
@@ -22,7 +23,7 @@ use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_sys::udp;
 use caudal_wire::final_report::FinalReport;
-use caudal_wire::message::{OtherTest, ToClient, ToServer, Usage};
+use caudal_wire::message::{OtherTest, OwnStop, ToClient, ToServer, Usage};
 use caudal_wire::protocol::Protocol;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -46,36 +47,7 @@ struct DialogueEnd {
     was_over: bool,
     episodes: Vec<Episode>,
     other_tests: Vec<OtherTest>,
-}
-
-/// The other tests of the server during one of `elapsed_s` as one episode; `None` without any that overlaps it.
-fn other_tests(tests: &[OtherTest], elapsed_s: f64) -> Option<Episode> {
-    let overlapping = tests
-        .iter()
-        .map(|test| (test.from_s.max(0.0), test.to_s.min(elapsed_s)))
-        .filter(|(from_s, to_s)| from_s < to_s);
-    let (from_s, to_s, count) = overlapping.fold(
-        (f64::INFINITY, 0.0_f64, 0_u32),
-        |(first_s, last_s, count), (from_s, to_s)| {
-            (
-                first_s.min(from_s),
-                last_s.max(to_s),
-                count.saturating_add(1),
-            )
-        },
-    );
-    let evidence = match count {
-        0 => return None,
-        1 => "the server carried out both at once".to_owned(),
-        count => format!("the server carried out {count} others between these times"),
-    };
-    Some(Episode {
-        kind: EpisodeKind::AnotherTest,
-        from_s,
-        to_s: Some(to_s),
-        direction: None,
-        evidence,
-    })
+    stops: Vec<OwnStop>,
 }
 
 impl DialogueEnd {
@@ -196,6 +168,8 @@ impl NativePeer {
             if is_last || !self.advance(half, quit, &mut dialogue, &mut end, events) {
                 end.episodes = watch.map(PeerWatch::finish).unwrap_or_default();
                 let elapsed_s = (monotonic_ns() - start_ns) as f64 / 1e9;
+                let told = stopped(&end.stops, &end.episodes, elapsed_s);
+                end.episodes.extend(told);
                 end.episodes
                     .extend(other_tests(&end.other_tests, elapsed_s));
                 end.explain(elapsed_s);
@@ -271,9 +245,11 @@ impl NativePeer {
                 usage,
                 stopped,
                 other_tests,
+                stops,
             }) => {
                 end.report = Some((report, usage));
                 end.other_tests = other_tests;
+                end.stops = stops;
                 if let (None, Some(reason)) = (&end.cut_short, stopped) {
                     end.cut_short = Some(CutShort::ByServer(reason));
                 }
@@ -465,28 +441,5 @@ impl NativePeer {
             was_over: end.was_over,
             clock,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_other_tests_of_a_server_are_one_episode_within_this_one() {
-        let test = |from_s, to_s| OtherTest { from_s, to_s };
-        let one = other_tests(&[test(2.0, 3.0)], 10.0).unwrap();
-        assert_eq!((one.from_s, one.to_s), (2.0, Some(3.0)));
-        let many = [
-            test(-1e300, 1.0),
-            test(4.0, 1e300),
-            test(7.0, 5.0),
-            test(20.0, 30.0),
-        ];
-        let many = other_tests(&many, 10.0).unwrap();
-        assert_eq!((many.from_s, many.to_s), (0.0, Some(10.0)));
-        assert!(many.evidence.contains(" 2 others "), "{}", many.evidence);
-        assert_eq!(other_tests(&[test(20.0, 30.0)], 10.0), None);
-        assert_eq!(other_tests(&[], 10.0), None);
     }
 }

@@ -267,9 +267,9 @@ impl ClientHalf for QualityClientHalf {
     }
 }
 
-/// The requests without those that this program delayed by standing still.
+/// The requests without those that a program at either end delayed by standing still.
 fn without_stops(mut connects: Vec<ConnectProbe>, episodes: &[Episode]) -> Vec<ConnectProbe> {
-    let own = episodes.iter().filter(|one| one.kind.is_own());
+    let own = episodes.iter().filter(|one| one.is_stop());
     let stops: Vec<&Episode> = own.collect();
     connects.retain(|probe| {
         let from_s = probe.at_ns as f64 / 1e9;

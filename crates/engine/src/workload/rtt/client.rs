@@ -301,7 +301,7 @@ impl ClientHalf for RttClientHalf {
             .collect();
         let client_usage = ended.meter.read();
         let mut series = self.take_series(&mut results);
-        for episode in ended.episodes.iter_mut().filter(|one| one.kind.is_own()) {
+        for episode in ended.episodes.iter_mut().filter(|one| one.is_stop()) {
             leave_out(&mut series, episode);
         }
         if ended.error.is_none() && ended.cut_short.is_none() {
@@ -387,7 +387,7 @@ fn last_unanswered(series: &EchoSeries) -> (usize, f64) {
     (count, share.powf(count as f64))
 }
 
-/// Leaves out the messages that this program delayed by standing still, and says so.
+/// Leaves out the messages that a program at either end delayed by standing still, and says so.
 fn leave_out(series: &mut [EchoSeries], episode: &mut Episode) {
     let ns = |s: f64| (s * 1e9) as u64;
     let from_ns = ns(episode.from_s);

@@ -1,0 +1,99 @@
+//! The watch of a server over itself during a test: the times in which its program stood still.
+
+use caudal_analysis::episode::{SilenceWatch, WatchReading};
+use caudal_core::episode::EpisodeKind;
+use caudal_sys::clock::{CpuClock, monotonic_ns, suspended_ns};
+use caudal_wire::message::OwnStop;
+use std::time::Duration;
+
+/// Maximum time between two looks, ns.
+const LOOK_NS: u64 = 100_000_000;
+/// Maximum number of stops that a client is told of, the longest first.
+const MAX_TOLD: usize = 100;
+/// Maximum number of stops that are kept in a test.
+const MAX_KEPT: usize = 1000;
+
+/// The watch over the thread of a session.
+pub(super) struct StopWatch {
+    watch: SilenceWatch,
+    cpu: CpuClock,
+    waited_from_ns: u64,
+    due_ns: u64,
+}
+
+impl StopWatch {
+    /// The watch over a test that starts at `start_ns`; it belongs to the calling thread.
+    pub(super) fn start(start_ns: u64) -> Self {
+        Self {
+            watch: SilenceWatch::new(start_ns, Duration::ZERO),
+            cpu: CpuClock::of_this_thread(),
+            waited_from_ns: start_ns,
+            due_ns: start_ns,
+        }
+    }
+
+    /// Begins to wait: until `until_ns`, or the next look if that is earlier.
+    pub(super) fn wait_until_ns(&mut self, until_ns: u64) -> u64 {
+        self.waited_from_ns = monotonic_ns();
+        self.due_ns = until_ns.min(self.waited_from_ns + LOOK_NS);
+        self.due_ns
+    }
+
+    /// Takes a look after the wait.
+    pub(super) fn look(&mut self) {
+        let now_ns = monotonic_ns();
+        if self.watch.episodes() >= MAX_KEPT {
+            return;
+        }
+        self.watch.read(&WatchReading {
+            waited_from_ns: self.waited_from_ns,
+            due_ns: self.due_ns,
+            now_ns,
+            // The client's silence is the client's to see.
+            heard_ns: now_ns,
+            acknowledged_ns: None,
+            cpu_wait_ns: self.cpu.waited().map(|waited| waited.as_nanos() as u64),
+            suspended_ns: Some(suspended_ns()),
+        });
+    }
+
+    /// The stops in order, the longest where there are many.
+    pub(super) fn finish(self) -> Vec<OwnStop> {
+        let episodes = self.watch.finish(monotonic_ns()).into_iter();
+        let stops = episodes.filter_map(|episode| {
+            Some(OwnStop {
+                from_s: episode.from_s,
+                to_s: episode.to_s?,
+                starved: episode.kind == EpisodeKind::ProgramStarved,
+            })
+        });
+        longest(stops.collect())
+    }
+}
+
+/// As many of these as are told, the longest ones, in order.
+fn longest(mut stops: Vec<OwnStop>) -> Vec<OwnStop> {
+    let length_s = |stop: &OwnStop| stop.to_s - stop.from_s;
+    stops.sort_by(|one, other| length_s(other).total_cmp(&length_s(one)));
+    stops.truncate(MAX_TOLD);
+    stops.sort_by(|one, other| one.from_s.total_cmp(&other.from_s));
+    stops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_stops_are_told_in_order() {
+        let stop = |nth: u32| OwnStop {
+            from_s: f64::from(nth),
+            to_s: f64::from(nth) + f64::from(nth % 7 + 1) / 10.0,
+            starved: false,
+        };
+        let told = longest((0..300).map(stop).collect());
+        assert_eq!(told.len(), MAX_TOLD);
+        assert!(told.is_sorted_by(|one, other| one.from_s < other.from_s));
+        assert!(told.iter().all(|one| one.to_s - one.from_s > 0.45));
+    }
+}
