@@ -113,6 +113,7 @@ impl PeerRecord {
             flows: flow_records(&self.plan.flows(), ends),
             plan: self.plan,
             changed: Vec::new(),
+            server_set_rate: false,
             samples: self.samples,
             arrivals: Vec::new(),
             episodes: Vec::new(),

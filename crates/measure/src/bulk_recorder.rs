@@ -205,6 +205,7 @@ impl RecordedBulk {
             episodes: &self.episodes,
             cut_short: self.cut_short.as_ref().map(ExternalText::as_received),
             changed: &outcome.changed,
+            server_set_rate: outcome.server_set_rate,
         })
     }
 

@@ -10,7 +10,7 @@ use super::stall_watch::{STEP_TIMEOUT, StallWatch};
 use caudal_core::plan::{TcpTransferSettings, TransferVia};
 use caudal_core::transfer::TransferEnd;
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_flow::{WritePace, tcp_state};
+use caudal_flow::{TcpSenderWatch, WritePace, tcp_state};
 use caudal_sys::clock::{CpuClock, monotonic_ns};
 use caudal_sys::tcp as kernel;
 use std::net::TcpStream;
@@ -117,6 +117,7 @@ impl<'a> TcpEnd<'a> {
         let offset = self.terms.plan.resume_from.get();
         let pacer = ContentPacer::new(rate, settings.write_bytes as usize);
         let has_file = source.file().is_some();
+        let watch = TcpSenderWatch::spawn(self.stream).ok();
         if settings.sendfile && has_file {
             self.send_file(source, offset, pacer)?;
         } else {
@@ -133,6 +134,10 @@ impl<'a> TcpEnd<'a> {
                 control,
                 &mut self.counts,
             )?;
+        }
+        if let Some(course) = watch.map(TcpSenderWatch::finish) {
+            self.account.readings = Some(course.readings);
+            self.account.trace = Some(course.trace);
         }
         self.end_sending(source)
     }

@@ -1,10 +1,15 @@
 //! The bottleneck of a file transfer.
 
-use super::evidence::{MIN_SHARE, REACHED, percent};
+use super::evidence::{Evidence, MIN_SHARE, REACHED, percent};
+use super::find::find;
 use super::processor::CPU_BOUND;
+use crate::timeline::MeasuredFlow;
 use crate::transfer::TransferEnds;
 use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy};
 use caudal_core::plan::Rate;
+use caudal_core::sample::TcpSnapshot;
+use caudal_core::tcp_trace::TcpTrace;
+use caudal_core::text::ExternalText;
 use caudal_core::transfer::{TransferEnd, TransferSummary};
 
 /// Minimum fraction of datagrams lost for loss to be the limit.
@@ -25,6 +30,7 @@ pub fn find_of_transfer(
         .or_else(|| limited_by_writing(summary, time_ns))
         .or_else(|| limited_by_window(ends.sender, time_ns))
         .or_else(|| limited_by_loss(summary))
+        .or_else(|| limited_by_connection(ends, time_ns))
         .or_else(|| out_of_cpu(ends.receiver, time_ns, Bottleneck::Receiver))
         .or_else(|| out_of_cpu(ends.sender, time_ns, Bottleneck::Sender));
     Some(
@@ -79,6 +85,61 @@ fn limited_by_loss(summary: &TransferSummary) -> Option<LimitedBy> {
     Some(LimitedBy::new(Bottleneck::Network, evidence))
 }
 
+/// What the sender's connection shows, by the rules for flows of a test (TCP and TLS); `None` where that is nothing.
+fn limited_by_connection(ends: TransferEnds<'_>, time_ns: f64) -> Option<LimitedBy> {
+    let sender = ends.sender?;
+    let (last, readings) = (sender.tcp?, sender.readings?);
+    let elapsed_ns = time_ns as u64;
+    let share = |end: &TransferEnd| (end.cpu_ns as f64 / time_ns).min(1.0);
+    let measured = MeasuredFlow {
+        bytes: sender.bytes,
+        start_ns: 0,
+        elapsed_ns,
+        receiver_cpu: ends.receiver.map(share),
+        receiver_cpu_wait: 0.0,
+        sender_cpu: Some(share(sender)),
+        sender_cpu_wait: 0.0,
+        sender_bytes: Some(sender.bytes),
+        sender_elapsed_ns: Some(elapsed_ns),
+        credit_wait: 0.0,
+        source_wait: 0.0,
+        pace_wait: 0.0,
+        sender_readings: Some(readings),
+        receiver_readings: None,
+        tcp: Some((at_opening(&last), last)),
+        app_limited: 0.0,
+    };
+    let found = find(&Evidence {
+        measured: &measured,
+        trace: sender.trace.as_ref().map_or(&[], TcpTrace::readings),
+        congestion: sender.congestion.as_ref().map(ExternalText::as_received),
+        asked_bps: None,
+        window_set: false,
+        machine_busy: false,
+        is_loopback: false,
+        ceiling_share: None,
+        ceiling_bps: None,
+        is_udp: false,
+    });
+    (found.limit != Bottleneck::Unknown).then_some(found)
+}
+
+/// The state of a connection when it opened: the counters that this kernel keeps at zero.
+fn at_opening(last: &TcpSnapshot) -> TcpSnapshot {
+    TcpSnapshot {
+        busy_us: last.busy_us.map(|_| 0),
+        receiver_window_limited_us: last.receiver_window_limited_us.map(|_| 0),
+        send_buffer_limited_us: last.send_buffer_limited_us.map(|_| 0),
+        retransmitted_bytes: last.retransmitted_bytes.map(|_| 0),
+        bytes_sent: last.bytes_sent.map(|_| 0),
+        bytes_acked: last.bytes_acked.map(|_| 0),
+        timeouts: last.timeouts.map(|_| 0),
+        duplicate_sacks: last.duplicate_sacks.map(|_| 0),
+        reordering_seen: last.reordering_seen.map(|_| 0),
+        ..TcpSnapshot::default()
+    }
+}
+
 fn out_of_cpu(end: Option<&TransferEnd>, time_ns: f64, limit: Bottleneck) -> Option<LimitedBy> {
     let share = (end?.cpu_ns as f64 / time_ns).min(1.0);
     (share >= CPU_BOUND).then(|| {
@@ -93,6 +154,7 @@ fn out_of_cpu(end: Option<&TransferEnd>, time_ns: f64, limit: Bottleneck) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use caudal_core::readings::SenderReadings;
     use caudal_core::units::BitRate;
 
     fn end(cpu_ns: u64) -> TransferEnd {
@@ -108,6 +170,61 @@ mod tests {
             socket_drops: Some(0),
             ..TransferEnd::default()
         }
+    }
+
+    /// A sender whose connection waited in a queue of `queue_us` for 3.5 s, as its kernel tells at the end.
+    fn queueing_sender(queue_us: u32) -> TransferEnd {
+        let last = TcpSnapshot {
+            rtt_us: 20_000 + queue_us,
+            min_rtt_us: Some(20_000),
+            cwnd_bytes: 776_000,
+            receiver_window_bytes: Some(4_500_000),
+            busy_us: Some(3_500_000),
+            receiver_window_limited_us: Some(0),
+            send_buffer_limited_us: Some(0),
+            mss: 1448,
+            ..TcpSnapshot::default()
+        };
+        TransferEnd {
+            tcp: Some(last),
+            readings: Some(SenderReadings {
+                count: 175,
+                queued: if queue_us > 6000 { 170 } else { 0 },
+                rtt_sum_us: 175 * u64::from(last.rtt_us),
+                cwnd_sum_bytes: 175 * 776_000,
+                in_flight_sum_bytes: 175 * 770_000,
+                max_receiver_window_bytes: 4_500_000,
+                ..SenderReadings::default()
+            }),
+            bytes: 40_000_000,
+            acknowledged_ns: Some(3_500_000_000),
+            last_byte_ns: 3_500_000_000,
+            datagrams: None,
+            lost: None,
+            ..end(10_000_000)
+        }
+    }
+
+    #[test]
+    fn a_transfer_over_tcp_is_judged_as_a_flow_of_a_test_is() {
+        let receiver = TransferEnd {
+            written_ns: Some(3_500_000_000),
+            verified_ns: Some(3_500_000_001),
+            ..queueing_sender(0)
+        };
+        let full = found(Rate::Max, &queueing_sender(46_000), &receiver);
+        assert_eq!(
+            (full.limit, full.cause),
+            (Bottleneck::Network, Some(Cause::Bufferbloat)),
+            "{full:?}"
+        );
+        // Without what the kernel tells, there is nothing to judge by.
+        let silent = TransferEnd {
+            readings: None,
+            ..queueing_sender(46_000)
+        };
+        let unknown = found(Rate::Max, &silent, &receiver);
+        assert_eq!(unknown.limit, Bottleneck::Unknown);
     }
 
     fn found(rate: Rate, sender: &TransferEnd, receiver: &TransferEnd) -> LimitedBy {

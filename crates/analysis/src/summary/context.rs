@@ -53,6 +53,8 @@ pub struct Context<'a> {
     pub cut_short: Option<&'a str>,
     /// The changes the server made to the plan.
     pub changed: &'a [ExternalText],
+    /// `true` when the server lowered the rate that was asked for.
+    pub server_set_rate: bool,
 }
 
 /// The flows of one direction, with what was read of them.

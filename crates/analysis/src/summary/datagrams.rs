@@ -297,6 +297,7 @@ mod tests {
             episodes: &[],
             cut_short: None,
             changed: &[],
+            server_set_rate: false,
         };
         let loss = loss(&context, &context.flows_of(Direction::Up));
         loss.location.unwrap()

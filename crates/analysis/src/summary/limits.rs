@@ -59,7 +59,10 @@ pub(super) fn limited_by(
                 ceiling_bps: ceiling.goodput_bps,
                 is_udp: context.transport() == Transport::Udp,
             });
-            (measured.bytes, by)
+            (
+                measured.bytes,
+                by.at_rate_of_server(context.server_set_rate),
+            )
         })
         .collect();
     let weight = |limit: Bottleneck| -> u64 {

@@ -346,6 +346,7 @@ mod tests {
                 episodes: &[],
                 cut_short: None,
                 changed: &[],
+                server_set_rate: false,
             };
             // Slow start, and then all that the link carries.
             let interval = |bps| Interval {

@@ -114,9 +114,14 @@ impl StepEvidence<'_> {
             Some(Cause::Reordering) => Remedy::FindReordering,
             Some(Cause::Policer) => Remedy::FindPolicedRate,
             Some(Cause::SlowStart) => self.longer(),
-            Some(Cause::LinkRate | Cause::Cpu | Cause::Application | Cause::Stopped) | None => {
-                Remedy::FindNarrowLink
-            }
+            Some(
+                Cause::LinkRate
+                | Cause::Cpu
+                | Cause::Application
+                | Cause::Stopped
+                | Cause::ServerLimit,
+            )
+            | None => Remedy::FindNarrowLink,
         }
     }
 

@@ -58,6 +58,8 @@ pub enum Cause {
     Outage,
     /// The network: segments of full size are lost without a word.
     MtuBlackHole,
+    /// A rate that was asked for: the server lowered it to what it allows.
+    ServerLimit,
     /// A sender or receiver: its program stood still for a time.
     Stopped,
     /// A sender or receiver: its thread was short of processor time.
@@ -102,6 +104,18 @@ impl LimitedBy {
         Self::new(Bottleneck::Unknown, why)
     }
 
+    /// The same, where a rate that was reached is the server's instead of the client's.
+    #[must_use]
+    pub fn at_rate_of_server(self, is_servers: bool) -> Self {
+        let is_pacing = self.limit == Bottleneck::Pacing && self.cause.is_none();
+        Self {
+            cause: (is_servers && is_pacing)
+                .then_some(Cause::ServerLimit)
+                .or(self.cause),
+            ..self
+        }
+    }
+
     /// `true` when the evidence is that a thread was short of processor time.
     #[must_use]
     pub fn is_out_of_cpu(&self) -> bool {
@@ -127,6 +141,9 @@ impl LimitedBy {
             (Bottleneck::Sender, Some(Cause::Stopped)) => "the sending program, which stood still",
             (Bottleneck::Receiver, Some(Cause::Stopped)) => {
                 "the receiving program, which stood still"
+            }
+            (Bottleneck::Pacing, Some(Cause::ServerLimit)) => {
+                "the rate that the server allows (its --max-rate)"
             }
             (Bottleneck::Sender, Some(Cause::Cpu)) => "the sender's CPU",
             (Bottleneck::Sender, Some(Cause::Application)) => "the sending application",

@@ -1,6 +1,8 @@
 //! What one end of a transfer counted.
 
+use crate::readings::SenderReadings;
 use crate::sample::TcpSnapshot;
+use crate::tcp_trace::TcpTrace;
 use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,6 +88,14 @@ pub struct TransferEnd {
     /// The kernel's last state of the connection (sender, TCP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpSnapshot>,
+    /// The states in which the connection was found (sender, TCP and TLS). Documents do not carry them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub readings: Option<SenderReadings>,
+    /// The course of the connection (sender, TCP and TLS). Documents do not carry it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub trace: Option<TcpTrace>,
     /// Whatever this end did otherwise than asked, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<ExternalText>,

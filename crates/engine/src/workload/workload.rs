@@ -93,6 +93,8 @@ pub(crate) trait Workload {
 pub(crate) struct EndedDialogue {
     /// The changes the server made to the plan.
     pub(crate) changed: Vec<ExternalText>,
+    /// `true` when the server lowered the rate that was asked for.
+    pub(crate) server_set_rate: bool,
     /// The meter of this machine, to be read when all threads have ended.
     pub(crate) meter: UsageMeter,
     /// The reason why the test ended early, as far as the dialogue knows.

@@ -37,15 +37,20 @@ impl TransferMeasured {
     /// What a transfer measured that began at `began_ns` of the wall clock and lasted for `span_ns` of the monotonic one.
     pub(super) fn new(outcome: TransferOutcome, began_ns: u64, span_ns: (u64, u64)) -> Self {
         let resumed_bytes = outcome.plan.resume_from.get();
-        let rate = outcome.plan.rate;
+        let (rate, is_servers) = (outcome.plan.rate, outcome.server_set_rate);
         let (client_usage, server_usage) = (outcome.client_usage, outcome.server_usage);
         let cut_short = outcome.cut_short.clone();
         let direction = outcome.plan.direction;
-        let record = outcome.into_record();
+        let mut record = outcome.into_record();
         let ends = TransferEnds::new(direction, &record.client, record.server.as_ref());
         let summary = ends.summary(resumed_bytes, record.failure.as_ref());
+        let limited_by =
+            limited_by(rate, ends, &summary).map(|found| found.at_rate_of_server(is_servers));
+        for end in std::iter::once(&mut record.client).chain(&mut record.server) {
+            (end.readings, end.trace) = (None, None);
+        }
         Self {
-            limited_by: limited_by(rate, ends, &summary),
+            limited_by,
             summary,
             began_ns,
             span_ns,
@@ -61,6 +66,7 @@ impl TransferMeasured {
         let outcome = TransferOutcome {
             plan,
             changed: Vec::new(),
+            server_set_rate: false,
             client: TransferEnd::default(),
             server: None,
             elapsed: Duration::ZERO,

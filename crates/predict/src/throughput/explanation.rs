@@ -118,7 +118,8 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
             | Cause::MtuBlackHole
             | Cause::Stopped
             | Cause::Cpu
-            | Cause::Application,
+            | Cause::Application
+            | Cause::ServerLimit,
         )
         | None => {}
     }

@@ -84,7 +84,9 @@ impl<'a> DirectionObservation<'a> {
                 | Cause::Outage
                 | Cause::MtuBlackHole,
             ) => false,
-            Some(Cause::Cpu | Cause::Application | Cause::Stopped) | None => self.losses_spread,
+            Some(Cause::Cpu | Cause::Application | Cause::Stopped | Cause::ServerLimit) | None => {
+                self.losses_spread
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use crate::tcp::{set_timeouts, spread_in_kernel};
 use caudal_core::plan::{BULK_WRITE_BYTES, TransferVia};
 use caudal_core::transfer::TransferEnd;
 use caudal_core::units::ByteCount;
-use caudal_flow::tcp_state;
+use caudal_flow::{TcpSenderWatch, tcp_state};
 use caudal_sys::tcp as kernel;
 use std::net::TcpStream;
 
@@ -29,10 +29,15 @@ pub(crate) fn send_tls(
     control: MoverControl<'_>,
 ) -> (TransferEnd, Result<(), TransferFailure>) {
     let mut account = SecureAccount::begin();
+    let mut course = None;
     let result = carry(socket, terms, control, &mut account, |stream, account| {
         spread_in_kernel(socket, terms.plan.rate.limit());
-        send(stream, terms, source, control, account)
+        let watch = TcpSenderWatch::spawn(socket).ok();
+        let sent = send(stream, terms, source, control, account);
+        course = watch.map(TcpSenderWatch::finish);
+        sent
     });
+    let (readings, trace) = course.map(|one| (one.readings, one.trace)).unzip();
     account.digest = source.digest();
     let tcp = tcp_state(socket);
     let end = TransferEnd {
@@ -43,6 +48,8 @@ pub(crate) fn send_tls(
             .and_then(|tcp| tcp.min_rtt_us.map(|us| u64::from(us) * 1000)),
         congestion: kernel::congestion(socket).ok().map(Into::into),
         tcp,
+        readings,
+        trace,
         ..account.to_sender(&result)
     };
     (end, result)

@@ -15,7 +15,7 @@ use caudal_core::episode::Episode;
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::interval::ServerAccount;
 use caudal_core::opening::{OpeningPattern, OpeningReport};
-use caudal_core::plan::{Plan, Transport};
+use caudal_core::plan::{Plan, PlanRecord, Transport};
 use caudal_core::text::ExternalText;
 use caudal_flow::{LocalBinding, RunError, Target, UserInterrupt};
 use caudal_host::UsageMeter;
@@ -430,8 +430,11 @@ impl NativePeer {
             (before, after.unwrap_or(before))
         });
         let (report, server_usage) = end.report.unzip();
+        let rate = |plan: &Plan| PlanRecord::from(plan).rate();
+        let server_set_rate = rate(plan) != rate(&accepted.plan);
         half.finish(EndedDialogue {
             changed: accepted.changed,
+            server_set_rate,
             meter,
             cut_short: end.cut_short,
             episodes: end.episodes,

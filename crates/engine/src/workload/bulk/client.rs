@@ -279,6 +279,7 @@ impl ClientHalf for BulkClientHalf {
         Ok(Outcome::Bulk(Box::new(BulkOutcome {
             plan: self.plan,
             changed: ended.changed,
+            server_set_rate: ended.server_set_rate,
             flows: flow_records(&self.planned, &ends),
             samples: self.samples,
             arrivals,

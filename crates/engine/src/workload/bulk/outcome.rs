@@ -15,6 +15,8 @@ pub struct BulkOutcome {
     pub plan: Plan,
     /// The changes the server made to it.
     pub changed: Vec<ExternalText>,
+    /// `true` when the server lowered the rate that was asked for.
+    pub server_set_rate: bool,
     /// Every flow.
     pub flows: Vec<FlowRecord>,
     /// Every reading, of both ends.

@@ -227,6 +227,7 @@ impl ClientHalf for QualityClientHalf {
         }
         let part = |report: Option<FlowsReport>| EndedDialogue {
             changed: ended.changed.clone(),
+            server_set_rate: ended.server_set_rate,
             episodes: ended.episodes.clone(),
             meter: ended.meter,
             cut_short: cut_short.clone(),

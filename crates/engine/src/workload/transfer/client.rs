@@ -137,6 +137,7 @@ impl ClientHalf for TransferClientHalf {
         Ok(Outcome::Transfer(Box::new(TransferOutcome {
             plan: self.plan,
             changed: ended.changed,
+            server_set_rate: ended.server_set_rate,
             client: moved.account,
             server,
             elapsed: time_since(self.start_ns, end_ns),

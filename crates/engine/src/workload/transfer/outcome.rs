@@ -14,6 +14,8 @@ pub struct TransferOutcome {
     pub plan: TransferPlan,
     /// The changes the server made to it.
     pub changed: Vec<ExternalText>,
+    /// `true` when the server lowered the rate that was asked for.
+    pub server_set_rate: bool,
     /// The client's end.
     pub client: TransferEnd,
     /// The server's end; `None` when it did not report.
