@@ -153,7 +153,7 @@ fn recorded() {
     let file = place.at("events.jsonl");
     let words = format!("--idle 0.3 -t 0.5 -P 1 --json-stream -o {}", file.display());
     let live = quality(&words).stdout;
-    assert!(live.contains("grade "), "{live}");
+    assert!(live.contains("grade"), "{live}");
     let events = fs::read_to_string(&file).unwrap();
     assert!(
         events
@@ -169,17 +169,12 @@ fn recorded() {
     assert!(report("list").contains("quality"));
     assert!(report("list --kind quality --json").contains("\"quality\""));
     let shown = report("show last");
-    for words in [
-        "grade ",
-        "responsiveness, both",
-        "UDP echo",
-        "TCP handshake",
-    ] {
+    for words in ["grade", "responsiveness, both", "UDP echo", "TCP handshake"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     let replayed = report("replay last");
     assert!(
-        replayed.contains("interval s") && replayed.contains("grade "),
+        replayed.contains("interval s") && replayed.contains("grade"),
         "{replayed}"
     );
     let compared = report("compare last last");
@@ -207,7 +202,7 @@ fn panels() {
     for title in ["throughput", "latency", "loss"] {
         assert!(last.contains(title), "{last}");
     }
-    assert!(last.contains("idle") && last.contains("grade "), "{last}");
+    assert!(last.contains("idle") && last.contains("grade"), "{last}");
     let width = |line: &str| line.trim_end().chars().count();
     assert!(last.lines().all(|line| width(line) <= 80), "{last}");
 }
