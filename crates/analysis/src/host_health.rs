@@ -1,6 +1,7 @@
 //! Hosts that were too busy, or held back, to measure what a path does.
 
 use caudal_core::host::Usage;
+use caudal_core::warning::{Warning, WarningCode};
 
 /// Lateness of a message that its host's scheduler explains, ns: timers and wake-ups of a quiet host stay below.
 const LATE_NS: u64 = 5_000_000;
@@ -32,14 +33,15 @@ pub struct BusyEvidence {
 /// Why an end of a test was too busy to measure; `None` where neither was.
 #[must_use]
 pub fn busy_end(evidence: &BusyEvidence) -> Option<String> {
-    late(&evidence.late_ns).or_else(|| {
-        let ends = [
-            (evidence.client, "this host"),
-            (evidence.server, "the server"),
-        ];
-        ends.into_iter()
-            .find_map(|(usage, name)| held_back(&usage?, name))
-    })
+    late(&evidence.late_ns)
+        .or_else(|| held_back(evidence.client.as_ref(), evidence.server.as_ref()))
+}
+
+/// The warning about ends that the quota of a control group held back.
+#[must_use]
+pub fn throttled_warning(client: &Usage, server: Option<&Usage>) -> Option<Warning> {
+    let reason = held_back(Some(client), server)?;
+    Some(Warning::new(WarningCode::ThrottledCpu, reason))
 }
 
 fn late(late_ns: &[u64]) -> Option<String> {
@@ -62,15 +64,19 @@ fn late(late_ns: &[u64]) -> Option<String> {
     ))
 }
 
-fn held_back(usage: &Usage, name: &str) -> Option<String> {
-    let (throttled_ns, wall_ns) = (usage.throttled_ns?, usage.wall_ns);
-    let is_much = throttled_ns as f64 > MAX_HELD_BACK * wall_ns as f64;
-    is_much.then(|| {
-        format!(
-            "the quota of a control group held {name} back for {:.2} s of {:.1} s",
-            throttled_ns as f64 / 1e9,
-            wall_ns as f64 / 1e9
-        )
+/// The end that the quota of a control group held back, and for how long.
+fn held_back(client: Option<&Usage>, server: Option<&Usage>) -> Option<String> {
+    let ends = [(client, "this program"), (server, "the server")];
+    ends.into_iter().find_map(|(usage, name)| {
+        let (throttled_ns, wall_ns) = (usage?.throttled_ns?, usage?.wall_ns);
+        let is_much = throttled_ns as f64 > MAX_HELD_BACK * wall_ns as f64;
+        is_much.then(|| {
+            format!(
+                "the quota of a control group held {name} back for {:.1} s of {:.1} s",
+                throttled_ns as f64 / 1e9,
+                wall_ns as f64 / 1e9
+            )
+        })
     })
 }
 
@@ -124,9 +130,25 @@ mod tests {
         assert_eq!(busy(quiet, quiet), None);
         let found = busy(quiet, usage(Some(1_000_000_000))).unwrap();
         assert!(
-            found.contains("held the server back for 1.00 s of 10.0 s"),
+            found.contains("held the server back for 1.0 s of 10.0 s"),
             "{found}"
         );
         assert_eq!(busy(usage(None), quiet), None);
+    }
+
+    #[test]
+    fn a_quota_that_holds_an_end_back_is_worth_a_warning() {
+        let usage = |throttled_ns| Usage {
+            throttled_ns,
+            wall_ns: 10_000_000_000,
+            ..Usage::default()
+        };
+        let warned = |client, server| {
+            let warning = throttled_warning(&usage(client), Some(&usage(server)))?;
+            Some(warning.message.as_received().to_owned())
+        };
+        let said = "the quota of a control group held the server back for 4.5 s of 10.0 s";
+        assert_eq!(warned(None, Some(4_500_000_000)).as_deref(), Some(said));
+        assert_eq!(warned(Some(100_000_000), Some(0)), None);
     }
 }

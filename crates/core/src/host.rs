@@ -3,7 +3,6 @@
 use crate::host_drops::{HostDrops, InterfaceTraffic};
 use crate::lab_link::LabLink;
 use crate::text::ExternalText;
-use crate::warning::{Warning, WarningCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -95,29 +94,6 @@ pub struct Usage {
     pub interface: Option<InterfaceTraffic>,
 }
 
-/// The part of a test for which a quota may hold a program back before that is worth a warning.
-const MAX_THROTTLED: f64 = 0.02;
-
-/// The warning about ends that the quota of a control group held back.
-#[must_use]
-pub fn throttled_warning(client: &Usage, server: Option<&Usage>) -> Option<Warning> {
-    let ends = [(Some(client), "this program"), (server, "the server")];
-    ends.into_iter().find_map(|(usage, name)| {
-        let (throttled_ns, wall_ns) = (usage?.throttled_ns?, usage?.wall_ns);
-        let is_much = throttled_ns as f64 > MAX_THROTTLED * wall_ns as f64;
-        is_much.then(|| {
-            Warning::new(
-                WarningCode::ThrottledCpu,
-                format!(
-                    "the quota of a control group held {name} back for {:.1} s of {:.1} s",
-                    throttled_ns as f64 / 1e9,
-                    wall_ns as f64 / 1e9
-                ),
-            )
-        })
-    })
-}
-
 impl Usage {
     /// The resources used over several times; `None` where those of one are not known, and of none.
     pub fn total<'a>(each: impl IntoIterator<Item = Option<&'a Self>>) -> Option<Self> {
@@ -161,21 +137,5 @@ mod tests {
         assert!(!near.shares_clock_with(&host("b", Some("time:[1]"))));
         assert!(!host("a", None).shares_clock_with(&host("a", None)));
         assert!(!Host::default().shares_machine_with(&Host::default()));
-    }
-
-    #[test]
-    fn a_quota_that_holds_an_end_back_is_worth_a_warning() {
-        let usage = |throttled_ns| Usage {
-            throttled_ns,
-            wall_ns: 10_000_000_000,
-            ..Usage::default()
-        };
-        let warned = |client, server| {
-            let warning = throttled_warning(&usage(client), Some(&usage(server)))?;
-            Some(warning.message.as_received().to_owned())
-        };
-        let said = "the quota of a control group held the server back for 4.5 s of 10.0 s";
-        assert_eq!(warned(None, Some(4_500_000_000)).as_deref(), Some(said));
-        assert_eq!(warned(Some(100_000_000), Some(0)), None);
     }
 }

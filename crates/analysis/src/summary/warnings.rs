@@ -2,9 +2,9 @@
 
 use super::context::{Context, DirectionFlows};
 use crate::bottleneck::{REACHED, offered_bps};
+use crate::host_health::throttled_warning;
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::episode::Episode;
-use caudal_core::host::throttled_warning;
 use caudal_core::loss::Loss;
 use caudal_core::plan::{Direction, Rate, TestEnd, Transport};
 use caudal_core::units::BitRate;

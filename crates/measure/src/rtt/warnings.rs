@@ -2,8 +2,8 @@
 
 use super::conditions::RttConditions;
 use crate::path_mtu::{black_hole, fitting_payload, is_black_hole};
+use caudal_analysis::host_health::throttled_warning;
 use caudal_core::episode::Episode;
-use caudal_core::host::throttled_warning;
 use caudal_core::loss::RefusedSends;
 use caudal_core::plan::{EchoSchedule, MAX_DATAGRAM, Transport};
 use caudal_core::quantity::Unit;
