@@ -1,13 +1,12 @@
 //! The watch of a server over itself during a test: the times in which its program stood still.
 
+use crate::own_wait::OwnWait;
 use caudal_analysis::episode::{SilenceWatch, WatchReading};
 use caudal_core::episode::EpisodeKind;
-use caudal_sys::clock::{CpuClock, monotonic_ns, suspended_ns};
+use caudal_sys::clock::monotonic_ns;
 use caudal_wire::message::OwnStop;
 use std::time::Duration;
 
-/// Maximum time between two looks, ns.
-const LOOK_NS: u64 = 100_000_000;
 /// Maximum number of stops that a client is told of, the longest first.
 const MAX_TOLD: usize = 100;
 /// Maximum number of stops that are kept in a test.
@@ -16,9 +15,7 @@ const MAX_KEPT: usize = 1000;
 /// The watch over the thread of a session.
 pub(super) struct StopWatch {
     watch: SilenceWatch,
-    cpu: CpuClock,
-    waited_from_ns: u64,
-    due_ns: u64,
+    wait: OwnWait,
 }
 
 impl StopWatch {
@@ -26,34 +23,25 @@ impl StopWatch {
     pub(super) fn start(start_ns: u64) -> Self {
         Self {
             watch: SilenceWatch::new(start_ns, Duration::ZERO),
-            cpu: CpuClock::of_this_thread(),
-            waited_from_ns: start_ns,
-            due_ns: start_ns,
+            wait: OwnWait::of_this_thread(start_ns),
         }
     }
 
     /// Begins to wait: until `until_ns`, or the next look if that is earlier.
     pub(super) fn wait_until_ns(&mut self, until_ns: u64) -> u64 {
-        self.waited_from_ns = monotonic_ns();
-        self.due_ns = until_ns.min(self.waited_from_ns + LOOK_NS);
-        self.due_ns
+        self.wait.wait_until_ns(until_ns)
     }
 
     /// Takes a look after the wait.
     pub(super) fn look(&mut self) {
-        let now_ns = monotonic_ns();
         if self.watch.episodes() >= MAX_KEPT {
             return;
         }
+        let now_ns = monotonic_ns();
         self.watch.read(&WatchReading {
-            waited_from_ns: self.waited_from_ns,
-            due_ns: self.due_ns,
-            now_ns,
             // The client's silence is the client's to see.
             heard_ns: now_ns,
-            acknowledged_ns: None,
-            cpu_wait_ns: self.cpu.waited().map(|waited| waited.as_nanos() as u64),
-            suspended_ns: Some(suspended_ns()),
+            ..self.wait.reading(now_ns)
         });
     }
 

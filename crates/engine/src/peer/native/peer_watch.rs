@@ -1,23 +1,20 @@
 //! The watch over a running test at its client: what the control connection tells of the peer and of the path.
 
 use super::control::ControlChannel;
+use crate::own_wait::OwnWait;
 use caudal_analysis::episode::{SilenceWatch, WatchReading};
 use caudal_core::episode::Episode;
-use caudal_sys::clock::{CpuClock, monotonic_ns, suspended_ns};
+use caudal_sys::clock::monotonic_ns;
 use caudal_sys::tcp::tcp_info;
 use std::time::Duration;
 
-/// Maximum time between two looks, ns.
-const LOOK_NS: u64 = 100_000_000;
 /// Silence after which the kernel is asked what the peer's kernel has acknowledged, ns.
 const ASK_KERNEL_NS: u64 = 250_000_000;
 
 /// The watch over a running test at its client.
 pub(super) struct PeerWatch {
     watch: SilenceWatch,
-    cpu: CpuClock,
-    waited_from_ns: u64,
-    due_ns: u64,
+    wait: OwnWait,
     /// What the peer's kernel had acknowledged at the last look at a quiet peer, bytes.
     acked_bytes: Option<u64>,
     /// The look that found more of it.
@@ -31,9 +28,7 @@ impl PeerWatch {
         let now_ns = monotonic_ns();
         Self {
             watch: SilenceWatch::new(now_ns, rtt.max(patience)),
-            cpu: CpuClock::of_this_thread(),
-            waited_from_ns: now_ns,
-            due_ns: now_ns,
+            wait: OwnWait::of_this_thread(now_ns),
             acked_bytes: None,
             acknowledged_ns: None,
         }
@@ -41,9 +36,7 @@ impl PeerWatch {
 
     /// Begins to wait: until `until_ns`, or the next look if that is earlier.
     pub(super) fn wait_until_ns(&mut self, until_ns: u64) -> u64 {
-        self.waited_from_ns = monotonic_ns();
-        self.due_ns = until_ns.min(self.waited_from_ns + LOOK_NS);
-        self.due_ns
+        self.wait.wait_until_ns(until_ns)
     }
 
     /// Takes a look after the wait; `payload_ns` is the time at which payload arrived last. `true` when the peer is to be asked for
@@ -58,13 +51,9 @@ impl PeerWatch {
             self.acked_bytes = None;
         }
         self.watch.read(&WatchReading {
-            waited_from_ns: self.waited_from_ns,
-            due_ns: self.due_ns,
-            now_ns,
             heard_ns,
             acknowledged_ns: self.acknowledged_ns,
-            cpu_wait_ns: self.waited_ns(),
-            suspended_ns: Some(suspended_ns()),
+            ..self.wait.reading(now_ns)
         });
         self.watch.is_question_due(now_ns)
     }
@@ -83,9 +72,5 @@ impl PeerWatch {
             self.acknowledged_ns = Some(now_ns);
         }
         self.acked_bytes = acked_bytes;
-    }
-
-    fn waited_ns(&self) -> Option<u64> {
-        self.cpu.waited().map(|waited| waited.as_nanos() as u64)
     }
 }
