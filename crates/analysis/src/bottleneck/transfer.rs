@@ -25,14 +25,19 @@ pub fn find_of_transfer(
     summary: &TransferSummary,
 ) -> Option<LimitedBy> {
     let time_ns = summary.time_ns.filter(|ns| *ns > 0)? as f64;
+    let connection = limited_by_connection(ends, time_ns);
+    // A congestion window that nothing explains is for what a processor does not explain either.
+    let is_explained =
+        |found: &LimitedBy| found.limit != Bottleneck::Network || found.cause.is_some();
     let found = limited_by_rate(rate, summary)
         .or_else(|| limited_by_socket_buffer(summary))
         .or_else(|| limited_by_writing(summary, time_ns))
         .or_else(|| limited_by_window(ends.sender, time_ns))
         .or_else(|| limited_by_loss(summary))
-        .or_else(|| limited_by_connection(ends, time_ns))
+        .or_else(|| connection.clone().filter(is_explained))
         .or_else(|| out_of_cpu(ends.receiver, time_ns, Bottleneck::Receiver))
-        .or_else(|| out_of_cpu(ends.sender, time_ns, Bottleneck::Sender));
+        .or_else(|| out_of_cpu(ends.sender, time_ns, Bottleneck::Sender))
+        .or(connection);
     Some(
         found.unwrap_or_else(|| {
             LimitedBy::unknown("neither end was out of CPU, and nothing was lost")
