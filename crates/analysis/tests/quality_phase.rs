@@ -167,6 +167,14 @@ fn a_phase_whose_load_did_not_fill_the_path_has_no_grade() {
 }
 
 #[test]
+fn a_phase_without_flows_has_no_grade() {
+    let (idle, mut loaded) = (phase(PhaseLoad::Idle, 0), phase(PhaseLoad::Download, 100));
+    loaded.directions.clear();
+    let report = loaded.report(Some(&idle), &clock(1_000), 0.95);
+    assert!(report.added_rtt.is_some() && report.grade.is_none());
+}
+
+#[test]
 fn a_busy_host_gives_no_grade() {
     let (idle, mut loaded) = (phase(PhaseLoad::Idle, 0), phase(PhaseLoad::Download, 100));
     for departure in loaded.udp.departures.iter_mut().step_by(5) {

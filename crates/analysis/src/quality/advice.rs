@@ -3,7 +3,9 @@
 use super::added::added_delay;
 use super::verdicts::{alone, not_filled, served_first, short_queues};
 use caudal_core::plan::{Direction, PhaseLoad};
-use caudal_core::quality::{AddedDelay, Advice, AdviceCode, DelayIncrease, PhaseReport, ProbeKind};
+use caudal_core::quality::{
+    AddedDelay, Advice, AdviceCode, DelayIncrease, PathFill, PhaseReport, ProbeKind,
+};
 use caudal_core::units::{BitRate, ByteCount};
 
 /// Maximum increase of the mean delay in a direction for its queue to be short, µs: the limit of grade A.
@@ -164,6 +166,9 @@ fn long_queue(phases: &[PhaseReport], direction: Direction) -> Option<Advice> {
     let find = |load| {
         let phase = phases.iter().find(|phase| phase.load == load)?;
         let added = *phase.added(direction)?;
+        // Where the load did not fill the path, something else than its queue delayed the probes.
+        let fill = phase.direction(direction)?.fill.as_ref();
+        fill.is_none_or(PathFill::is_filled).then_some(())?;
         let added = waiting_tcp(phase, direction).unwrap_or(added);
         (added.increase.mean_us >= SHORT_US).then_some((phase, added))
     };
@@ -238,7 +243,7 @@ mod tests {
     use super::super::added::delay_increase;
     use super::super::probe::probe_summary;
     use super::*;
-    use caudal_core::quality::{FillVerdict, PathFill, PhaseDirection, SenderQueue};
+    use caudal_core::quality::{FillVerdict, PhaseDirection, SenderQueue};
     use caudal_core::summary::DirectionSummary;
 
     fn phase(load: PhaseLoad, added_ms: f64, own_bytes: f64) -> PhaseReport {
@@ -353,6 +358,15 @@ mod tests {
             codes.contains(&AdviceCode::SlowLink) && codes.contains(&AdviceCode::PathQueue),
             "{codes:?}"
         );
+    }
+
+    #[test]
+    fn a_delay_under_a_load_that_did_not_fill_the_path_is_no_queue() {
+        let mut busy = phase(PhaseLoad::Upload, 100.0, 1_000.0);
+        busy.directions[0].fill = Some(PathFill::new(FillVerdict::NotFilled, "the sender's CPU"));
+        let found: Vec<_> = advice(&[busy]).into_iter().map(|one| one.code).collect();
+        assert!(!found.contains(&AdviceCode::PathQueue), "{found:?}");
+        assert!(found.contains(&AdviceCode::PathNotFilled), "{found:?}");
     }
 
     #[test]

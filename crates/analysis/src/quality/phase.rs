@@ -94,9 +94,10 @@ impl PhaseMeasurements {
             (direction, upper_spread_us(idle))
         });
         let directions = self.loads(&added, &spreads_us);
-        let is_filled = directions
-            .iter()
-            .all(|load| load.fill.as_ref().is_some_and(PathFill::is_filled));
+        // A phase whose flows all failed had no load.
+        let mut fills = directions.iter().map(|load| load.fill.as_ref());
+        let is_filled =
+            !directions.is_empty() && fills.all(|fill| fill.is_some_and(PathFill::is_filled));
         let busy = self.busy_end().or_else(|| {
             let reason = idle.filter(|_| self.load != PhaseLoad::Idle)?.busy_end()?;
             Some(format!("{reason} in the idle phase"))

@@ -1,9 +1,10 @@
 //! The result of a test of latency under load.
 
-use super::advice::Advice;
+use super::advice::{Advice, AdviceCode};
 use super::grade::GradeReport;
 use super::interval::QualityInterval;
 use super::phase::PhaseReport;
+use crate::plan::PhaseLoad;
 use crate::run::CpuReport;
 use crate::text::ExternalText;
 use schemars::JsonSchema;
@@ -29,4 +30,27 @@ pub struct QualityReport {
     /// The reason why the test ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<ExternalText>,
+}
+
+impl QualityReport {
+    /// Why the test has no grade, in half a sentence.
+    #[must_use]
+    pub fn no_grade_reason(&self) -> String {
+        let has_advice = |code| self.advice.iter().any(|advice| advice.code == code);
+        let has = |load| self.phases.iter().any(|phase| phase.load == load);
+        let is_compared = self.phases.iter().any(|phase| phase.added_rtt.is_some());
+        if let Some(reason) = self.phases.iter().find_map(|phase| phase.busy.as_ref()) {
+            return reason.to_string();
+        }
+        let reason = if has_advice(AdviceCode::SlowLink) && !is_compared {
+            "no probe came back under load, over a slow link"
+        } else if !(has(PhaseLoad::Idle) && has(PhaseLoad::Download) && has(PhaseLoad::Upload)) {
+            "it takes a download, an upload and an idle phase"
+        } else if is_compared && has_advice(AdviceCode::PathNotFilled) {
+            "as far as can be told, the load did not fill the path, so its queues were not tested"
+        } else {
+            "too few probes came back to compare the phases"
+        };
+        reason.to_owned()
+    }
 }

@@ -3,7 +3,7 @@
 use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::wording::about;
 use caudal_core::plan::Direction;
-use caudal_core::quality::{Advice, AdviceCode, PhaseReport, ProbeKind, QualityReport};
+use caudal_core::quality::{PhaseReport, ProbeKind, QualityReport};
 use caudal_core::quantity::Unit;
 
 /// The result in sentences, the grade first.
@@ -17,7 +17,7 @@ pub fn sentences(report: &QualityReport) -> Vec<String> {
             }),
             about(graded.increase_us / 1e6, Unit::Seconds)
         ),
-        None => no_grade(report),
+        None => format!("There is no grade: {}.", report.no_grade_reason()),
     };
     let advice = report.advice.iter().map(|advice| {
         let mut finding = advice.finding.clone();
@@ -27,19 +27,6 @@ pub fn sentences(report: &QualityReport) -> Vec<String> {
         format!("{finding}: {}.", advice.remedy)
     });
     std::iter::once(grade).chain(advice).collect()
-}
-
-/// Why there is no grade.
-fn no_grade(report: &QualityReport) -> String {
-    let busy = report.phases.iter().find_map(|phase| phase.busy.as_ref());
-    let is_unfilled = |one: &Advice| one.code == AdviceCode::PathNotFilled;
-    match busy {
-        Some(reason) => format!("There is no grade: {reason}."),
-        None if report.advice.iter().any(is_unfilled) => {
-            "There is no grade: the load did not fill the path, as far as can be told.".to_owned()
-        }
-        None => "There is no grade: it takes an idle phase, a download and an upload.".to_owned(),
-    }
 }
 
 /// A row a phase.

@@ -6,9 +6,7 @@ use crate::text::{self, fold};
 use crate::text_form::TextForm;
 use crate::width::LineWidth;
 use caudal_core::plan::{Direction, PhaseLoad};
-use caudal_core::quality::{
-    Advice, AdviceCode, DelayIncrease, Grade, PhaseReport, ProbeKind, QualityReport,
-};
+use caudal_core::quality::{DelayIncrease, Grade, PhaseReport, ProbeKind, QualityReport};
 use caudal_core::run::Run;
 
 /// The lines of the closing block.
@@ -52,7 +50,7 @@ pub fn report_lines(report: &QualityReport, form: TextForm) -> Vec<String> {
 /// The grade with what it was given for.
 fn grade_line(report: &QualityReport, width: LineWidth) -> String {
     let Some(graded) = &report.grade else {
-        return fold(&no_grade(report), 4, width);
+        return fold(&format!("no grade: {}", report.no_grade_reason()), 4, width);
     };
     let loaded = report.phases.iter();
     let loaded = loaded.filter(|phase| phase.load != PhaseLoad::Idle);
@@ -64,12 +62,21 @@ fn grade_line(report: &QualityReport, width: LineWidth) -> String {
         &format!(
             "grade {}{by}: load adds {} ms to the round-trip time on average ({})",
             graded.grade.name(),
-            ms(Some(graded.increase_us)),
+            added_ms(graded.increase_us),
             each.join("; ")
         ),
         4,
         width,
     )
+}
+
+/// An increase in ms: nothing where it is within what round trips without load differ by, or below it.
+fn added_ms(us: f64) -> String {
+    if us < 50.0 {
+        "0".to_owned()
+    } else {
+        ms(Some(us))
+    }
 }
 
 /// The increase and the grade of a phase, by protocol where the path serves one first.
@@ -80,39 +87,14 @@ fn phase_grade(phase: &PhaseReport) -> Option<String> {
     };
     let of = |increase: DelayIncrease| {
         let grade = Grade::of_increase_us(increase.mean_us).name();
-        format!("{} ms, {grade}", ms(Some(increase.mean_us)))
+        format!("{} ms, {grade}", added_ms(increase.mean_us))
     };
     let by_protocol = phase.by_protocol.filter(|both| both.served_first.is_some());
     let apart = by_protocol.and_then(|both| Some((both.udp?, both.tcp?)));
     Some(match apart {
         Some((udp, tcp)) => format!("{name} UDP {}, TCP {}", of(udp), of(tcp)),
-        None => format!("{name} {} ms, {}", ms(Some(added.mean_us)), grade.name()),
+        None => format!("{name} {} ms, {}", added_ms(added.mean_us), grade.name()),
     })
-}
-
-/// Why there is no grade.
-fn no_grade(report: &QualityReport) -> String {
-    let has_advice = |code| {
-        report
-            .advice
-            .iter()
-            .any(|advice: &Advice| advice.code == code)
-    };
-    let has = |load| report.phases.iter().any(|phase| phase.load == load);
-    let compared = || report.phases.iter().any(|phase| phase.added_rtt.is_some());
-    if let Some(reason) = report.phases.iter().find_map(|phase| phase.busy.as_ref()) {
-        return format!("no grade: {reason}");
-    }
-    let reason = if has_advice(AdviceCode::SlowLink) && !compared() {
-        "no probe came back under load, over a slow link"
-    } else if !(has(PhaseLoad::Idle) && has(PhaseLoad::Download) && has(PhaseLoad::Upload)) {
-        "it takes a download, an upload and an idle phase"
-    } else if compared() && has_advice(AdviceCode::PathNotFilled) {
-        "the load did not fill the path, as far as can be told, so its queues were not tested"
-    } else {
-        "too few UDP probes came back to compare the phases"
-    };
-    format!("no grade: {reason}")
 }
 
 /// A row a phase: goodput, round-trip times of UDP probes, their loss; of TCP probes where UDP does not pass.
