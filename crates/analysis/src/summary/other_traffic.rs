@@ -109,13 +109,13 @@ fn own_bytes(context: &Context<'_>, direction: Direction) -> Option<OwnBytes> {
             }
             (Transport::Udp, false) => {}
             (Transport::Tcp, true) => {
-                let (bytes, segments) = segments(sent);
+                let sent = SentPayload::of(sent);
                 let headers = FRAME_HEADER + ip + TCP_HEADER;
-                own.min += bytes + bytes / MAX_JOINED * headers;
-                own.max += bytes + segments * headers;
+                own.min += sent.min_bytes + sent.min_bytes / MAX_JOINED * headers;
+                own.max += sent.max_bytes + sent.segments * headers;
             }
             (Transport::Tcp, false) => {
-                let (_, segments) = segments(sent);
+                let segments = SentPayload::of(sent).segments;
                 own.max += segments * (FRAME_HEADER + ip + MAX_TCP_HEADER);
             }
         }
@@ -126,12 +126,30 @@ fn own_bytes(context: &Context<'_>, direction: Direction) -> Option<OwnBytes> {
 /// The payload of the frames that datagrams beyond the MTU are cut into, at least, bytes.
 const MIN_FRAGMENT: f64 = 1200.0;
 
-/// The bytes that a connection sent, retransmissions included, and the maximum number of its segments.
-fn segments(sent: &SenderCounters) -> (f64, f64) {
-    let tcp = sent.tcp.as_ref();
-    let bytes = tcp.and_then(|tcp| tcp.bytes_sent).unwrap_or(sent.bytes) as f64;
-    let mss = tcp.map_or(536, |tcp| tcp.mss).max(1);
-    (bytes, bytes / f64::from(mss) + sent.calls as f64)
+/// What a connection sent, retransmissions included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct SentPayload {
+    /// By the last reading of its kernel, bytes.
+    min_bytes: f64,
+    /// With what its send buffer still held then: that leaves after the reading, and before the interface's counters are read.
+    max_bytes: f64,
+    /// The maximum number of its segments.
+    segments: f64,
+}
+
+impl SentPayload {
+    fn of(sent: &SenderCounters) -> Self {
+        let tcp = sent.tcp.as_ref();
+        let by_kernel = tcp.and_then(|tcp| tcp.bytes_sent);
+        let again = tcp.and_then(|tcp| tcp.retransmitted_bytes).unwrap_or(0);
+        let max_bytes = sent.bytes.saturating_add(again).max(by_kernel.unwrap_or(0)) as f64;
+        let mss = tcp.map_or(536, |tcp| tcp.mss).max(1);
+        Self {
+            min_bytes: by_kernel.unwrap_or(sent.bytes) as f64,
+            max_bytes,
+            segments: max_bytes / f64::from(mss) + sent.calls as f64,
+        }
+    }
 }
 
 /// The warning about it.
@@ -166,6 +184,28 @@ pub(super) fn other_traffic_warning(
 mod tests {
     use super::*;
     use caudal_core::host_drops::InterfaceTraffic;
+    use caudal_core::sample::TcpSnapshot;
+
+    #[test]
+    fn what_the_send_buffer_held_at_the_end_is_the_tests_own() {
+        let sent = SenderCounters {
+            bytes: 3_579_456,
+            calls: 30,
+            tcp: Some(TcpSnapshot {
+                bytes_sent: Some(3_037_104),
+                retransmitted_bytes: Some(14_480),
+                mss: 1448,
+                ..TcpSnapshot::default()
+            }),
+            ..SenderCounters::default()
+        };
+        let found = SentPayload::of(&sent);
+        assert_eq!(
+            (found.min_bytes, found.max_bytes),
+            (3_037_104.0, 3_593_936.0)
+        );
+        assert!((found.segments - 2512.0).abs() < 1.0, "{found:?}");
+    }
 
     #[test]
     fn what_headers_and_acknowledgements_explain_is_no_other_traffic() {
