@@ -2,6 +2,7 @@
 
 use caudal_analysis::episode::WatchReading;
 use caudal_sys::clock::{CpuClock, monotonic_ns, suspended_ns};
+use caudal_sys::host;
 
 /// Maximum time between two looks, ns.
 const LOOK_NS: u64 = 100_000_000;
@@ -38,7 +39,10 @@ impl OwnWait {
             now_ns,
             heard_ns: 0,
             acknowledged_ns: None,
-            cpu_wait_ns: self.cpu.waited().map(|waited| waited.as_nanos() as u64),
+            cpu_wait_ns: self.cpu.waited().map(|waited| {
+                // A thread that a quota holds back is not ready to run by the scheduler's account.
+                waited.as_nanos() as u64 + host::throttled_ns().unwrap_or(0)
+            }),
             suspended_ns: Some(suspended_ns()),
         }
     }

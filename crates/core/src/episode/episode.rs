@@ -33,7 +33,11 @@ impl Episode {
     /// `true` where a program at either end stood still for a time, which says nothing about the path.
     #[must_use]
     pub const fn is_stop(&self) -> bool {
-        self.kind.is_own() || (matches!(self.kind, EpisodeKind::PeerStopped) && !self.is_open())
+        let is_peers = matches!(
+            self.kind,
+            EpisodeKind::PeerStopped | EpisodeKind::PeerStarved
+        );
+        self.kind.is_own() || (is_peers && !self.is_open())
     }
 
     /// Its part of the time from `from_s` to `until_s`, s.
@@ -65,6 +69,9 @@ impl Episode {
             (EpisodeKind::PathSilent | EpisodeKind::Unknown, _) => format!("no answer {when}"),
             (EpisodeKind::PeerStopped, true) => format!("the peer's program stands still {when}"),
             (EpisodeKind::PeerStopped, false) => format!("the peer's program stood still {when}"),
+            (EpisodeKind::PeerStarved, _) => {
+                format!("the peer's program waited for a processor {when}")
+            }
             (EpisodeKind::DataSilent, _) => match self.direction {
                 Some(direction) => format!("{}: no payload arrived {when}", direction.in_text()),
                 None => format!("no reply {when}"),
@@ -108,7 +115,7 @@ impl Episode {
                 "a router drops what is too large without ICMP: let ICMP type 3 code 4 (ICMPv6 type 2) pass there, clamp \
                  the MSS, or set net.ipv4.tcp_mtu_probing=1 on the sending host; `caudal path` names the hop",
             ),
-            EpisodeKind::ProgramStarved => {
+            EpisodeKind::ProgramStarved | EpisodeKind::PeerStarved => {
                 warning.with_remedy("measure on a machine that is less busy")
             }
             _ => warning,

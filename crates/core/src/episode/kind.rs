@@ -14,6 +14,8 @@ pub enum EpisodeKind {
     PathSilent,
     /// The peer's kernel acknowledged what was sent to it, and its program did not answer.
     PeerStopped,
+    /// The peer's program waited for a processor, as it says itself.
+    PeerStarved,
     /// No payload arrived in a direction, while the control connection was answered.
     DataSilent,
     /// The path drops segments of full size without saying so (TCP).
@@ -52,7 +54,7 @@ impl EpisodeKind {
         match self {
             Self::PathSilent | Self::DataSilent | Self::Unknown => WarningCode::Outage,
             Self::MtuBlackHole => WarningCode::PathMtuBlackHole,
-            Self::PeerStopped => WarningCode::PeerStopped,
+            Self::PeerStopped | Self::PeerStarved => WarningCode::PeerStopped,
             Self::RateLevel => WarningCode::SeveralLevels,
             Self::Delay => WarningCode::DelayEpisodes,
             Self::AnotherTest => WarningCode::AnotherTest,
@@ -75,7 +77,12 @@ impl EpisodeKind {
             Direction::Down => Bottleneck::Sender,
         };
         Some(match self {
-            Self::RateLevel | Self::Delay | Self::AnotherTest | Self::LossPeriods => return None,
+            // What a peer short of processor time limited is shown by its threads.
+            Self::PeerStarved
+            | Self::RateLevel
+            | Self::Delay
+            | Self::AnotherTest
+            | Self::LossPeriods => return None,
             Self::PathSilent | Self::DataSilent | Self::Unknown => {
                 (Bottleneck::Network, Cause::Outage)
             }

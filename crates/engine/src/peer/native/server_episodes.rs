@@ -50,12 +50,16 @@ pub(super) fn stopped(stops: &[OwnStop], known: &[Episode], elapsed_s: f64) -> V
     within
         .filter(|stop| stop.from_s < stop.to_s && !is_told(stop))
         .map(|stop| Episode {
-            kind: EpisodeKind::PeerStopped,
+            kind: if stop.starved {
+                EpisodeKind::PeerStarved
+            } else {
+                EpisodeKind::PeerStopped
+            },
             from_s: stop.from_s,
             to_s: Some(stop.to_s),
             direction: None,
             evidence: if stop.starved {
-                "its own timer was late: it waited for a processor".to_owned()
+                "its own timer was late".to_owned()
             } else {
                 "its own timer was late, and it did not wait for a processor".to_owned()
             },
