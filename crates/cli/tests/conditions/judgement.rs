@@ -5,7 +5,7 @@ use crate::condition::{Case, Quantities};
 use serde_json::Value;
 
 /// What no output has, whatever the condition.
-const NEVER: [&str; 3] = ["panicked", "RUST_BACKTRACE", "overflow"];
+const NEVER: [&str; 3] = ["panicked", "RUST_BACKTRACE", "with overflow"];
 /// How much `…` in a text stands for, bytes.
 const MAX_GAP: usize = 60;
 
