@@ -60,7 +60,7 @@ pub struct BatchMeans {
     pub batch_size: u64,
     /// The lag-1 autocorrelation that remains between the batch means; zero when they do not differ.
     pub lag1: f64,
-    /// `true` when the batch means are uncorrelated enough, and the series long enough, for the interval to be trusted.
+    /// `true` where the series is long enough for the interval to contain the mean as often as its confidence says, or nearly so.
     pub trusted: bool,
 }
 
@@ -69,24 +69,27 @@ pub struct BatchMeans {
 /// Batches grow until the lag-1 autocorrelation of their means is below 0.2, while there are at least ten; the autocorrelation that
 /// remains widens the interval as in a first-order autoregressive series, by `√((1+ρ)/(1-ρ))`. ρ is the estimate from the batch means
 /// plus one over the number of batches, which corrects its bias (Marriott and Pope, "Bias in the Estimation of Autocorrelations",
-/// 1954), and at least zero. The interval is trusted where, in addition, the effective sample size of the whole series is at least 40
-/// ([`effective_sample_size`]): a short series hides how strongly it is correlated. Otherwise the widest interval found is returned
-/// as not trusted, over at least ten batches, or three in a series of fewer than 40 values. `None` for fewer than two values.
+/// 1954), and at least zero. That is the interval where, in addition, the effective sample size of the whole series is at least 40
+/// ([`effective_sample_size`]): a shorter series hides how strongly it is correlated. There the widest interval found is returned, over
+/// at least ten batches, or three in a series of fewer than 40 values, with ρ raised by two more over the number of batches, about its
+/// standard error. From 60 values on that is trusted as well: the interval covers the mean of first-order autoregressive series in at
+/// least 90 of 100, for coefficients up to 0.9 at 60 values, 0.95 at 120 and 0.98 at 250. `None` for fewer than two values.
 ///
 /// Source: Law; Alexopoulos and Seila, "Output Data Analysis", 1998; the correction as in Tafazzoli and Wilson, "Skart: A skewness-
-/// and autoregression-adjusted batch-means procedure for simulation analysis", 2011.
+/// and autoregression-adjusted batch-means procedure for simulation analysis", 2011; the coverage by simulation.
 #[must_use]
 pub fn batch_means(values: &[f64], confidence: f64) -> Option<BatchMeans> {
     batch_means_from(values, 1, confidence)
 }
 
 /// The same, of a series in which values closer together than `min_batch` are known to make up for one another. There are at least ten
-/// batches, or three in a series of fewer than 40 values, however large `min_batch` is.
+/// batches, or three in a series of fewer than 40 values, however large `min_batch` is; a series of less than ten is not trusted.
 #[must_use]
 pub fn batch_means_from(values: &[f64], min_batch: usize, confidence: f64) -> Option<BatchMeans> {
     const MAX_CORRELATION: f64 = 0.2;
     const MIN_BATCHES: usize = 10;
     const MIN_EFFECTIVE_SIZE: f64 = 40.0;
+    const MIN_VALUES: usize = 60;
     let n = values.len();
     let all = Batches::new(values)?;
     let min_batches = (n / 4).clamp(3, MIN_BATCHES).min(n);
@@ -95,6 +98,7 @@ pub fn batch_means_from(values: &[f64], min_batch: usize, confidence: f64) -> Op
         // Without variance one value is worth as much as all of them.
         None => MIN_EFFECTIVE_SIZE,
     };
+    let is_long_enough = n >= MIN_VALUES.max(min_batch.saturating_mul(MIN_BATCHES));
     let mut widest: Option<BatchMeans> = None;
     let mut batch_size = min_batch.min(n / min_batches).max(1);
     while n / batch_size >= min_batches {
@@ -102,14 +106,19 @@ pub fn batch_means_from(values: &[f64], min_batch: usize, confidence: f64) -> Op
         let lag1 = lag1(&all.means(batches));
         let remaining = corrected_lag1(lag1, batches);
         let independent = remaining < MAX_CORRELATION && batches >= MIN_BATCHES;
+        let is_shown = independent && effective_size >= MIN_EFFECTIVE_SIZE;
+        let largest = match lag1 {
+            Some(_) if !is_shown => (remaining + 2.0 / batches as f64).min(MAX_LAG1),
+            _ => remaining,
+        };
         let found = BatchMeans {
-            estimate: all.estimate(batches, confidence, interval_inflation(remaining)?)?,
+            estimate: all.estimate(batches, confidence, interval_inflation(largest)?)?,
             batches: batches as u64,
             batch_size: batch_size as u64,
             lag1: lag1.unwrap_or(0.0),
-            trusted: independent && effective_size >= MIN_EFFECTIVE_SIZE,
+            trusted: is_shown || is_long_enough,
         };
-        if found.trusted {
+        if is_shown {
             return Some(found);
         }
         if widest.is_none_or(|current| found.estimate.half_width() > current.estimate.half_width())
@@ -125,12 +134,14 @@ pub fn batch_means_from(values: &[f64], min_batch: usize, confidence: f64) -> Op
     widest
 }
 
+/// The largest lag-1 autocorrelation that widens an interval.
+const MAX_LAG1: f64 = 0.99;
+
 /// The bias-corrected lag-1 autocorrelation of `n` values whose `estimate` it is, from 0 to 0.99.
 fn corrected_lag1(estimate: Option<f64>, n: usize) -> f64 {
-    const MAX: f64 = 0.99;
     // Without variance there is no autocorrelation.
     estimate.map_or(0.0, |estimate| {
-        (estimate + (n as f64).recip()).clamp(0.0, MAX)
+        (estimate + (n as f64).recip()).clamp(0.0, MAX_LAG1)
     })
 }
 
@@ -254,7 +265,7 @@ mod tests {
         let batched = batch_means(&X, 0.95).unwrap();
         assert!(!batched.trusted);
         assert_eq!((batched.batches, batched.batch_size), (4, 3));
-        assert_eq!(format!("{:.5}", batched.estimate.half_width()), "1.01784");
+        assert_eq!(format!("{:.5}", batched.estimate.half_width()), "1.76296");
     }
 
     #[test]

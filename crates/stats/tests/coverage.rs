@@ -138,14 +138,70 @@ fn trusted_intervals_of_correlated_samples_contain_the_truth() {
 }
 
 #[test]
-fn a_series_too_short_to_show_its_correlation_is_rarely_trusted() {
-    for (rho, n, max) in [
-        (0.6, 50, 0.005),
-        (0.6, 100, 0.08),
-        (0.9, 200, 0.005),
-        (0.9, 500, 0.08),
+fn a_series_too_short_to_show_its_correlation_has_a_wide_interval_that_covers() {
+    for (rho, n) in [
+        (0.6, 60),
+        (0.8, 60),
+        (0.9, 60),
+        (0.9, 120),
+        (0.95, 120),
+        (0.95, 200),
+        (0.98, 250),
+        (0.98, 400),
     ] {
+        let (covered, part) = trusted(rho, n, 2000);
+        assert!(covered >= 0.9, "ρ {rho}, n {n}: {covered}");
+        assert!(part > 0.999, "ρ {rho}, n {n}: {part} trusted");
+    }
+    // What is correlated more than that, over too short a time, is covered too rarely: it is here that the limits lie.
+    let (covered, _) = trusted(0.98, 60, 2000);
+    assert!(covered < 0.9, "{covered}");
+}
+
+#[test]
+fn a_series_of_few_values_is_rarely_trusted() {
+    for (rho, n) in [(0.3, 20), (0.6, 20), (0.6, 50), (0.9, 50)] {
         let (_, part) = trusted(rho, n, 2000);
-        assert!(part < max, "ρ {rho}, n {n}: {part} trusted");
+        assert!(part < 0.01, "ρ {rho}, n {n}: {part} trusted");
+    }
+}
+
+/// The rates of a TCP connection with random loss, in samples of 50 ms over a round trip of 20 ms: it halves its window, and adds to it.
+fn sawtooth(n: usize, loss: f64, noise: &mut Noise) -> Vec<f64> {
+    let (mut window, mut rates) = (40.0_f64, Vec::with_capacity(n));
+    let mut take = |noise: &mut Noise| {
+        let mut sent = 0.0;
+        for _ in 0..5 {
+            // Half a round trip each.
+            sent += window / 2.0;
+            let lost = 1.0 - (1.0 - loss).powf(window / 2.0);
+            window = match noise.uniform() < lost {
+                true => (window / 2.0).max(2.0),
+                false => (window + 0.5).min(167.0),
+            };
+        }
+        sent / 0.05
+    };
+    for _ in 0..400 {
+        take(noise);
+    }
+    rates.extend((0..n).map(|_| take(noise)));
+    rates
+}
+
+#[test]
+fn six_seconds_of_random_loss_have_an_interval_that_covers_the_long_run() {
+    for loss in [0.0005, 0.002, 0.01] {
+        let mut noise = Noise(7);
+        let long = sawtooth(400_000, loss, &mut noise);
+        let truth = long.iter().sum::<f64>() / long.len() as f64;
+        let mut trusted = 0;
+        let covered = coverage(2000, || {
+            let found = batch_means(&sawtooth(120, loss, &mut noise), 0.95).unwrap();
+            trusted += u32::from(found.trusted);
+            found.estimate.low <= truth && truth <= found.estimate.high
+        });
+        assert!((0.9..0.995).contains(&covered), "loss {loss}: {covered}");
+        assert_eq!(trusted, 2000);
     }
 }
