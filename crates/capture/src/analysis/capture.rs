@@ -1,6 +1,7 @@
 //! The analysis of a capture in one or several files.
 
 use super::frames::FrameAnalysis;
+use super::totals::Totals;
 use crate::detail::FlowDetail;
 use crate::error::CaptureError;
 use crate::model::{CaptureFile, CaptureFormat, CaptureSummary, Finding, FindingCode, PCAP_SCHEMA};
@@ -93,6 +94,15 @@ impl CaptureAnalysis {
         }
         file.error = Some(error);
         Ok(())
+    }
+
+    /// Notes that the rest of the file cannot be had, for a reason that lies outside it, such as its compression.
+    pub fn damaged(&mut self, what: &'static str) {
+        if let Some(file) = &mut self.open {
+            let offset = file.reader.offset();
+            file.error
+                .get_or_insert(CaptureError::Damaged { offset, what });
+        }
     }
 
     /// Takes in a frame that comes from no file.
@@ -217,11 +227,14 @@ impl CaptureAnalysis {
             finding.count = dropped;
             found.push(finding);
         }
-        if totals.cut_off > 0 {
-            let n = totals.cut_off;
+        let n = totals.without_options();
+        if n > 0 {
             let mut finding = Finding::new(
                 FindingCode::FramesCutOff,
-                format!("only the beginning of {n} frames was kept"),
+                format!(
+                    "fewer than {} bytes of {n} frames were kept: options of TCP may be missing",
+                    Totals::ENOUGH_BYTES
+                ),
             );
             finding.count = n;
             found.push(finding);

@@ -33,6 +33,8 @@ pub(crate) struct Totals {
     all: FrameSum,
     captured: u64,
     pub(crate) cut_off: u64,
+    /// Those of them of which fewer than [`Totals::ENOUGH_BYTES`] were kept.
+    cut_short: u64,
     pub(crate) filtered: u64,
     /// Frames whose packet was captured before.
     pub(crate) copies: u64,
@@ -51,12 +53,26 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
+    /// Bytes of a frame that hold all its headers: Ethernet with two VLAN tags (22), IPv6 (40) and TCP with its largest options (60).
+    pub(crate) const ENOUGH_BYTES: usize = 128;
+
+    /// Frames that may lack options of TCP, as too few of their bytes were kept.
+    pub(crate) fn without_options(&self) -> u64 {
+        if self.tcp.frames > 0 {
+            self.cut_short
+        } else {
+            0
+        }
+    }
+
     /// Counts a frame.
     #[inline]
     pub(crate) fn frame(&mut self, at_ns: u64, original: u32, captured: usize) {
         self.all.add(original);
         self.captured += captured as u64;
-        self.cut_off += u64::from((captured as u64) < u64::from(original));
+        let is_cut_off = (captured as u64) < u64::from(original);
+        self.cut_off += u64::from(is_cut_off);
+        self.cut_short += u64::from(is_cut_off && captured < Self::ENOUGH_BYTES);
         if self.first_ns.is_none() {
             (self.first_ns, self.earliest_ns) = (Some(at_ns), at_ns);
         }

@@ -7,7 +7,7 @@ use crate::model::{
     RecognisedProtocol, TcpAnalysis, TcpDirectionAnalysis, TcpEndingKind, TcpOffer,
     UdpDirectionAnalysis,
 };
-use crate::tcp::{PathMtuWatch, TcpTracker};
+use crate::tcp::{PathMtuWatch, TcpHalf, TcpTracker};
 
 /// The MSS of an Ethernet MTU with IPv4 and IPv6.
 const ETHERNET_MSS: [u16; 2] = [1460, 1440];
@@ -15,6 +15,8 @@ const ETHERNET_MSS: [u16; 2] = [1460, 1440];
 const SMALL_MSS: u16 = 1220;
 /// Minimum timeouts of one large segment for a finding on its path: Linux suspects the MTU after as many (`tcp_retries1`).
 const MIN_BLACK_HOLE_TIMEOUTS: u64 = 3;
+/// Minimum times that the largest window was filled for a finding: a slow start fills each window once, before the receiver raises it.
+const MIN_WINDOWS_FILLED: u64 = 2;
 /// Minimum exchanges for a finding on a pattern.
 const MIN_EXCHANGES: u64 = 10;
 
@@ -340,12 +342,15 @@ impl FlowFindings<'_> {
                 by(client.zero_windows, server.zero_windows)
             )
         });
-        self.seen(log, FindingCode::WindowFull, |n| {
-            format!(
-                "the window of {} was filled {n} times",
-                by(client.filled, server.filled)
-            )
-        });
+        let filled = |half: &TcpHalf| half.counts.largest_window_filled >= MIN_WINDOWS_FILLED;
+        if filled(&tracker.client) || filled(&tracker.server) {
+            self.seen(log, FindingCode::WindowFull, |n| {
+                format!(
+                    "the window of {} was filled {n} times",
+                    by(client.filled, server.filled)
+                )
+            });
+        }
     }
 
     fn of_offloads(&mut self, tracker: &TcpTracker, tcp: &TcpAnalysis) {

@@ -318,6 +318,7 @@ impl Step<'_, '_> {
                 && end == acked + self.other.window as i64;
             if outcome.window_full {
                 self.other.counts.window_filled += 1;
+                self.other.counts.largest_window_filled += 1;
                 self.evidence.note(FindingCode::WindowFull, segment.frame);
             }
         }
@@ -424,7 +425,10 @@ impl Step<'_, '_> {
         if !flags.any(opens_or_closes) {
             let counts = &mut me.counts;
             counts.window_min = Some(counts.window_min.unwrap_or(window).min(window));
-            counts.window_max = counts.window_max.max(window);
+            if window > counts.window_max {
+                counts.window_max = window;
+                counts.largest_window_filled = 0;
+            }
             if raw == 0 {
                 outcome.zero_window = true;
                 counts.zero_windows += 1;

@@ -71,6 +71,8 @@ pub(crate) struct HalfCounts {
     pub(crate) window_max: u64,
     pub(crate) zero_windows: u64,
     pub(crate) window_filled: u64,
+    /// How often the window was filled since it last grew beyond all before it: a receiver raises it while the sender speeds up.
+    pub(crate) largest_window_filled: u64,
     pub(crate) window_updates: u64,
     pub(crate) zero_window_probes: u64,
     pub(crate) keep_alives: u64,

@@ -14,5 +14,6 @@ mod stamps;
 mod unacked;
 
 pub(crate) use connection::TcpTracker;
+pub(crate) use half::TcpHalf;
 pub(crate) use path_mtu::{PathMtuWatch, ReportedMtu};
 pub(crate) use segment::{SegmentOutcome, TrackedSegment};

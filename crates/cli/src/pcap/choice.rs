@@ -81,9 +81,13 @@ fn read(
     for source in sources {
         analysis.begin_file(source.to_string().into());
         begun += 1;
-        end = reader.read(source, |piece| analysis.push(piece))?;
-        if end == ReadingEnd::Interrupted {
-            break;
+        match reader.read(source, |piece| analysis.push(piece))? {
+            ReadingEnd::Complete => {}
+            ReadingEnd::Damaged(what) => analysis.damaged(what),
+            ReadingEnd::Interrupted => {
+                end = ReadingEnd::Interrupted;
+                break;
+            }
         }
     }
     let report = analysis.finish();

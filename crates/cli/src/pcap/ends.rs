@@ -94,7 +94,8 @@ fn summary_of(
         ..AnalysisOptions::default()
     });
     analysis.begin_file(source.to_string().into());
-    interrupted(reader.read(source, |piece| analysis.push(piece))?)?;
+    let end = reader.read(source, |piece| analysis.push(piece))?;
+    ended(end, &mut analysis)?;
     Ok(analysis.finish().summary)
 }
 
@@ -169,22 +170,26 @@ fn record(
         is_damaged = is_damaged || recorder.push(piece).is_err();
         Ok(())
     })?;
-    interrupted(end)?;
+    ended(end, &mut analysis)?;
     let mut findings = analysis.finish().summary.findings;
     findings.retain(|finding| finding.flow.is_none());
     Ok(RecordedEnd { recorder, findings })
 }
 
-/// Half a capture cannot be compared: what was not read would count as lost.
-fn interrupted(end: ReadingEnd) -> Result<(), Failure> {
+/// Half a capture cannot be compared, as what was not read would count as lost; of a damaged one the analysis is told.
+fn ended(end: ReadingEnd, analysis: &mut CaptureAnalysis) -> Result<(), Failure> {
     match end {
-        ReadingEnd::Complete => Ok(()),
-        ReadingEnd::Interrupted => Err(Failure::new(
-            Exit::Failed,
-            "interrupted while reading: two captures are compared as a whole",
-            "",
-        )),
+        ReadingEnd::Complete => {}
+        ReadingEnd::Damaged(what) => analysis.damaged(what),
+        ReadingEnd::Interrupted => {
+            return Err(Failure::new(
+                Exit::Failed,
+                "interrupted while reading: two captures are compared as a whole",
+                "",
+            ));
+        }
     }
+    Ok(())
 }
 
 fn failure(error: EndsError, sender: &CaptureSource, receiver: &CaptureSource) -> Failure {

@@ -3,6 +3,7 @@
 mod args;
 mod choice;
 mod command;
+mod decompressed;
 mod ends;
 mod pieces;
 mod source;

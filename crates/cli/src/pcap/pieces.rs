@@ -1,22 +1,26 @@
 //! Captures read piece by piece.
 
-use super::source::CaptureSource;
+use super::decompressed::Decompressed;
+use super::source::{CaptureSource, OpenSource};
 use crate::exit::{Exit, Failure};
 use caudal_capture::CaptureError;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::signal::Interrupt;
-use std::io::ErrorKind;
+use std::io::{self, BufReader, ErrorKind, Read};
 
 /// The bytes of a piece: enough that calls do not count, few enough for the processor's caches.
 const PIECE_BYTES: usize = 1 << 18;
 
 /// How the reading of a source ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub(super) enum ReadingEnd {
     /// At its end.
     Complete,
     /// By ^C or SIGTERM.
     Interrupted,
+    /// Where what was compressed cannot be decompressed any further, for this reason.
+    Damaged(&'static str),
 }
 
 /// What reads sources, through one buffer.
@@ -44,16 +48,21 @@ impl<'a> PieceReader<'a> {
         source: &CaptureSource,
         mut take: impl FnMut(&[u8]) -> Result<(), CaptureError>,
     ) -> Result<ReadingEnd, Failure> {
-        let mut open = source.open()?;
+        let interrupt = self.interrupt;
+        let open = source.open()?;
+        let source_read = Interruptible { open, interrupt };
+        let buffered = BufReader::with_capacity(PIECE_BYTES, source_read);
+        let failed = |cause: &io::Error| match interrupt.count() {
+            0 => Err(source.unreadable(cause)),
+            _ => Ok(ReadingEnd::Interrupted),
+        };
+        let mut bytes = match Decompressed::new(buffered) {
+            Ok(bytes) => bytes,
+            Err(cause) => return failed(&cause),
+        };
         let mut total = 0_u64;
         loop {
-            // Reads are restarted after a signal, so that a pipe in which nothing comes would never notice one.
-            let ready = poll_readable(&[open.fd(), self.interrupt.fd()], None);
-            if self.interrupt.count() > 0 {
-                return Ok(ReadingEnd::Interrupted);
-            }
-            ready.map_err(|cause| source.unreadable(&cause))?;
-            match open.read(&mut self.piece) {
+            match bytes.read(&mut self.piece) {
                 Ok(0) if total == 0 => {
                     return Err(Failure::new(
                         Exit::Failed,
@@ -69,8 +78,32 @@ impl<'a> PieceReader<'a> {
                     })?;
                 }
                 Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(source.unreadable(&cause)),
+                // An error of read(2) has a number; those of decompression have none.
+                Err(cause) => match bytes.damage().filter(|_| cause.raw_os_error().is_none()) {
+                    Some(damage) if interrupt.count() == 0 => {
+                        return Ok(ReadingEnd::Damaged(damage));
+                    }
+                    _ => return failed(&cause),
+                },
             }
         }
+    }
+}
+
+/// A source whose reading an interrupt ends with an error.
+struct Interruptible<'a> {
+    open: OpenSource,
+    interrupt: &'a Interrupt,
+}
+
+impl Read for Interruptible<'_> {
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        // Reads are restarted after a signal, so that a pipe in which nothing comes would never notice one.
+        let ready = poll_readable(&[self.open.fd(), self.interrupt.fd()], None);
+        if self.interrupt.count() > 0 {
+            return Err(io::Error::other("interrupted"));
+        }
+        ready?;
+        self.open.read(piece)
     }
 }

@@ -75,6 +75,7 @@ fn assert_width(text: &str) {
 pub fn trials() -> Vec<Trial> {
     vec![
         trial("a_capture_is_summed_up", None, recorded::summary),
+        trial("a_compressed_capture_is_read", None, recorded::compressed),
         trial("super_packets_are_named", None, recorded::super_packets),
         trial("flows_are_listed", None, recorded::flows),
         trial("a_flow_is_shown_in_detail", None, recorded::one_flow),

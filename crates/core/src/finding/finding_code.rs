@@ -209,7 +209,7 @@ static CODES: [CodeFacts; 51] = [
         FindingCode::FramesCutOff,
         "frames-cut-off",
         FindingSeverity::Information,
-        "only the beginning of frames was kept (snap length); sizes and times are those of whole frames",
+        "frames were cut off (snap length) so early that options may be missing; sizes and times are those of whole frames",
         "keep at least 128 bytes of a frame, so that all TCP options are there",
     ),
     facts(
@@ -440,7 +440,7 @@ static CODES: [CodeFacts; 51] = [
         FindingCode::WindowFull,
         "window-full",
         FindingSeverity::Notice,
-        "the sender filled the advertised window: the receiver's window limits the rate",
+        "the sender filled the largest window that was advertised, again and again: the receiver's window limits the rate",
         "raise net.ipv4.tcp_rmem at the receiver, or its socket's buffer",
     ),
     facts(

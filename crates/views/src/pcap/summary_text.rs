@@ -3,7 +3,7 @@
 use super::flow_table::{FlowColumns, flow_table};
 use crate::findings::{FindingsShown, findings_lines};
 use crate::text::indented;
-use caudal_capture::{CaptureFile, CaptureSummary, CaptureTotals};
+use caudal_capture::{CaptureFile, CaptureSummary, CaptureTotals, Finding, FindingSeverity};
 use caudal_core::date::rfc3339;
 use caudal_core::quantity::{Unit, short, size};
 
@@ -23,11 +23,22 @@ pub fn summary_lines(summary: &CaptureSummary, shown: FindingsShown) -> Vec<Stri
         summary.findings_left_out,
         shown,
     ));
+    if is_clean(summary) {
+        lines.push("nothing wrong found".to_owned());
+    }
     if shown != FindingsShown::Problems && !summary.flows.is_empty() {
         lines.push(String::new());
         lines.extend(flow_table(summary, FlowColumns::Few, MAX_FLOWS));
     }
     lines
+}
+
+/// `true` where there are flows, and nothing about them or the capture is unusual.
+fn is_clean(summary: &CaptureSummary) -> bool {
+    let is_unusual = |finding: &Finding| finding.severity != FindingSeverity::Information;
+    summary.totals.flows > 0
+        && summary.findings_left_out == 0
+        && !summary.findings.iter().any(is_unusual)
 }
 
 /// The capture as a whole.

@@ -3,6 +3,11 @@
 use super::{OFFLOADED, SMALL, assert_width, capture, folder, pcap, piped};
 use crate::support::reference::{Reference, disagreements};
 use crate::support::{SOON, caudal, run};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use ruzstd::encoding::CompressionLevel;
+use std::fs;
+use std::io::Write;
 use std::process::Command;
 
 pub fn summary() {
@@ -21,6 +26,33 @@ pub fn summary() {
     }
     let quiet = pcap(SMALL, "-q").done().stdout;
     assert!(quiet.len() < text.len(), "{quiet}");
+}
+
+/// What gzip and zstd compressed is read as it is, and where that ends early, what came before counts.
+pub fn compressed() {
+    let bytes = fs::read(capture(SMALL)).unwrap();
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    gzip.write_all(&bytes).unwrap();
+    let zstd = ruzstd::encoding::compress_to_vec(&bytes[..], CompressionLevel::Fastest);
+    let plain = piped(&bytes, &["-", "--json"]).done().json();
+    let gzip = gzip.finish().unwrap();
+    for compressed in [&gzip, &zstd] {
+        assert_eq!(piped(compressed, &["-", "--json"]).done().json(), plain);
+    }
+    for compressed in [&gzip, &zstd] {
+        let early = &compressed[..compressed.len() - 6];
+        let ended = piped(early, &["-", "--json"]);
+        if ended.code == Some(0) {
+            let document = ended.json();
+            let cut_short = document["files"][0]["cut_short"].as_str().unwrap();
+            assert!(
+                cut_short.contains("is damaged or ends early"),
+                "{cut_short}"
+            );
+        } else {
+            assert!(ended.stderr.contains("ends early"), "{}", ended.stderr);
+        }
+    }
 }
 
 pub fn super_packets() {
