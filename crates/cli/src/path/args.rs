@@ -12,6 +12,8 @@ const TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(
 /// The usual time of probing, and the same where both ends measure, which takes another minute.
 const USUAL_TIME: Duration = Duration::from_secs(55);
 const TIME_BESIDE_ENDS: Duration = Duration::from_secs(25);
+/// The time after which that probing ends where no hop shows a capacity.
+const PATIENCE_BESIDE_ENDS: Duration = Duration::from_secs(12);
 
 /// The shortest and the longest run of TCP.
 const RUN_TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
@@ -128,6 +130,12 @@ impl NetworkPathArgs {
             USUAL_TIME
         };
         self.time.unwrap_or(usual)
+    }
+
+    /// The time in which hops have to show a capacity, where both ends measure one as well.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        let is_usual = self.time.is_none() && self.needs_peer();
+        is_usual.then_some(PATIENCE_BESIDE_ENDS)
     }
 
     /// `true` where nothing is to be measured without a server at the host.

@@ -46,6 +46,7 @@ fn settings(args: &NetworkPathArgs, target: &ResolvedTarget) -> PathSettings {
     PathSettings {
         max_ttl: args.max_ttl,
         time: args.time_of_probing(),
+        patience: args.patience(),
         accuracy: args.accuracy,
         confidence: args.output.confidence,
         routes: !args.no_routes && !args.is_duplex_only(),

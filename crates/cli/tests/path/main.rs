@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod answers;
 mod ends;
 mod hops;
 
@@ -13,8 +14,14 @@ use support::program::run_groups;
 
 /// Paths at once. They are slow, and leave the processors idle most of the time.
 const AT_ONCE: usize = 8;
+/// Those at once whose answers are read from trains: they keep a processor busy while they last.
+const ANSWERS_AT_ONCE: usize = 2;
 
 fn main() -> ExitCode {
     let _awake = support::awake::Awake::keep();
-    run_groups([(AT_ONCE, trials_of![ends, hops]), (1, hops::capacities())])
+    run_groups([
+        (AT_ONCE, trials_of![ends, hops]),
+        (1, hops::capacities()),
+        (ANSWERS_AT_ONCE, answers::trials()),
+    ])
 }

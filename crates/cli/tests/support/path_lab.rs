@@ -27,9 +27,20 @@ impl PathLab {
     pub fn up(topology: &str) -> Self {
         let place = Place::of("lab");
         let file = place.file("path.toml", &format!("{NO_ICMP_LIMITS}{topology}"));
+        Self::up_in(place, &file)
+    }
+
+    /// A preset as it is, with the kernel's limits on ICMP errors.
+    #[track_caller]
+    pub fn preset(preset: &str) -> Self {
+        Self::up_in(Place::of("lab"), preset)
+    }
+
+    #[track_caller]
+    fn up_in(place: Place, what: &str) -> Self {
         let name = place.path().file_name().unwrap();
         let name = name.to_string_lossy().into_owned();
-        place.says(&format!("up {file} --name {name} -q")).done();
+        place.says(&format!("up {what} --name {name} -q")).done();
         Self { place, name }
     }
 

@@ -17,8 +17,8 @@ pub enum CapacityEvidence {
     Pairs,
     /// The first and the last packet of bulks.
     Bulks,
-    /// The rate at which trains arrived, which is less than the capacity beside other traffic: where the duplex mode alone was asked for, or trains
-    /// arrive faster than pairs and bulks show.
+    /// The rate at which trains arrived, which is less than the capacity beside other traffic: where the duplex mode alone was asked for, pairs and
+    /// bulks show nothing, or trains arrive faster than those show.
     Trains,
 }
 
@@ -54,9 +54,33 @@ pub struct NarrowCapacity {
     pub reason: ExternalText,
 }
 
+/// What a token bucket does to packets for which it has no tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenBucketKind {
+    /// They wait.
+    Shaper,
+    /// They are dropped, and the others are not delayed.
+    Policer,
+}
+
+impl TokenBucketKind {
+    /// The kind for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Shaper => "shaper",
+            Self::Policer => "policer",
+        }
+    }
+}
+
 /// A token bucket between two ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PathShaper {
+    /// What it does to packets for which it has no tokens; absent in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<TokenBucketKind>,
     /// The rate that it sustains, bits per second of frames on the wire.
     pub rate_bps: Estimate,
     /// What passes at once, on the wire.

@@ -16,7 +16,9 @@ mod unreached;
 
 pub use between_ends::PathBetweenEnds;
 pub use cost::{ProbingCost, ProbingMeans};
-pub use direction::{CapacityEvidence, NarrowCapacity, PathAvailable, PathDirection, PathShaper};
+pub use direction::{
+    CapacityEvidence, NarrowCapacity, PathAvailable, PathDirection, PathShaper, TokenBucketKind,
+};
 pub use duplex::{DuplexRun, DuplexRunKind, PathDuplex, PathDuplexMode, PathEndLink};
 pub use flows::{DroppedFlow, FlowHop, PathFlows};
 pub use hop::{HopAnswering, PathHop};

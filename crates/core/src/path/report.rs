@@ -2,6 +2,7 @@
 
 use super::between_ends::PathBetweenEnds;
 use super::cost::{ProbingCost, ProbingMeans};
+use super::direction::PathDirection;
 use super::duplex::PathDuplex;
 use super::flows::PathFlows;
 use super::hop::PathHop;
@@ -9,11 +10,15 @@ use super::link::{NarrowPathLink, PathLink};
 use super::mtu::PathMtu;
 use super::route::{RouteChange, RouteCount};
 use super::unreached::{PathRefusal, RoutingLoop};
+use crate::plan::Direction;
 use crate::quality::QualityReport;
 use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+
+/// Maximum relative difference between the capacities that hops and both ends show for them to be those of one link.
+const MAX_DIFFERENCE: f64 = 0.1;
 
 /// The host at the end of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -116,8 +121,25 @@ impl PathReport {
     /// `true` where the link whose far end has this TTL is the narrow link, or may be as narrow.
     #[must_use]
     pub fn may_be_narrow(&self, ttl: u8) -> bool {
-        let narrow = self.narrow.as_ref();
+        let narrow = self.narrow_hop_link();
         narrow.is_some_and(|narrow| narrow.ttl == ttl || narrow.contested_by.contains(&ttl))
+    }
+
+    /// The narrow link by the hops; `None` where none is known, or where both ends found another capacity to the host.
+    ///
+    /// What both ends found counts: hops are asked with single packets, which a policer or a shaper lets pass, and answers take time.
+    #[must_use]
+    pub fn narrow_hop_link(&self) -> Option<&NarrowPathLink> {
+        let narrow = self.narrow.as_ref()?;
+        let ends = self.between_ends.as_deref();
+        let upload = ends.and_then(|ends| ends.direction(Direction::Up));
+        let Some(upload) = upload.and_then(PathDirection::sustained_bps) else {
+            return Some(narrow);
+        };
+        let hop = &narrow.capacity_bps;
+        let overlaps = hop.low <= upload.high && upload.low <= hop.high;
+        let is_near = (hop.mean / upload.mean - 1.0).abs() <= MAX_DIFFERENCE;
+        (overlaps || is_near).then_some(narrow)
     }
 
     /// The link whose far end has this TTL.

@@ -46,13 +46,16 @@ pub struct DirectionThroughput {
 pub struct ThroughputRun {
     /// The flows.
     pub flows: u32,
-    /// The windows of all flows together, as a part of the bandwidth-delay product.
+    /// The windows of all flows together that were asked for, as a part of the bandwidth-delay product.
     pub share_of_bdp: f64,
-    /// The windows of all flows together.
+    /// The windows of all flows together that were asked for.
     pub window_bytes: ByteCount,
     /// What receivers advertised at last, over all flows; absent where the sender's kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advertised_bytes: Option<ByteCount>,
+    /// What receivers advertised as a part of the bandwidth-delay product.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advertised_share_of_bdp: Option<f64>,
     /// What that window allows, and the link: the smaller of both, bit/s of payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_bps: Option<BitRate>,

@@ -103,14 +103,23 @@ pub fn measure_available<C: TrainChannel>(
     }))
 }
 
-/// No more than the path sustains, which rates a little above it were tried to show, unless `found` contradicts that.
+/// No more than the path sustains: rates a little above it were tried, to show where it ends.
 fn within(found: AvailableBandwidth, capacity: &EndToEndCapacity) -> AvailableBandwidth {
-    let sustained = capacity.sustained().and_then(|sustained| sustained.high);
-    let high = found.high.zip(sustained);
+    let Some(sustained) = capacity.sustained().map(|sustained| sustained.rate) else {
+        return found;
+    };
+    // Without an upper end it is at least `low`; nothing is above what the path sustains.
+    let is_all = found.low >= sustained;
     AvailableBandwidth {
-        high: high.map_or(found.high, |(high, most)| {
-            Some(high.min(most).max(found.low))
-        }),
+        low: found.low.min(sustained),
+        high: match found.high {
+            Some(high) => Some(high.min(sustained)),
+            None => is_all.then_some(sustained),
+        },
+        grey: found
+            .grey
+            .map(|(low, high)| (low.min(sustained), high.min(sustained)))
+            .filter(|(low, high)| low < high),
         ..found
     }
 }
@@ -188,7 +197,9 @@ fn stream_payload(rate: BitRate, settings: &EndToEndSettings) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::narrow_reading::CapacityMethod;
     use super::*;
+    use crate::rate_estimate::{Confidence, RateEstimate};
 
     #[test]
     fn packets_are_full_on_fast_paths_and_smaller_on_slow_ones() {
@@ -201,5 +212,48 @@ mod tests {
         // 4 Mbit/s in 500 bytes every millisecond.
         assert_eq!(payload(4.0), 434);
         assert_eq!(payload(0.1), 200);
+    }
+
+    fn mbps(mbps: f64) -> BitRate {
+        BitRate::from_f64(mbps * 1e6).unwrap()
+    }
+
+    #[test]
+    fn the_available_bandwidth_is_never_above_the_capacity() {
+        let capacity = EndToEndCapacity {
+            narrow: Ok(RateEstimate {
+                rate: mbps(20.001),
+                low: mbps(19.91),
+                high: Some(mbps(20.092)),
+                confidence: 0.0,
+                readings: 40,
+            }),
+            method: CapacityMethod::Pairs,
+            confirmed_by: None,
+            dispersion: None,
+            shaper: None,
+            longest_train: ByteCount::ZERO,
+            confidence: Confidence::High,
+            reason: String::new(),
+        };
+        let all = mbps(20.001);
+        for (low, high, expected) in [
+            (19.2, Some(20.12), (mbps(19.2), Some(all))),
+            (20.12, Some(21.0), (all, Some(all))),
+            // Nothing was too fast: all of it is free, or all up to what the other end allows.
+            (20.12, None, (all, Some(all))),
+            (5.0, None, (mbps(5.0), None)),
+        ] {
+            let found = AvailableBandwidth {
+                low: mbps(low),
+                high: high.map(mbps),
+                grey: Some((mbps(20.1), mbps(20.12))),
+                fleets: 5,
+                unfinished: false,
+            };
+            let found = within(found, &capacity);
+            assert_eq!((found.low, found.high), expected);
+            assert_eq!(found.grey, None);
+        }
     }
 }

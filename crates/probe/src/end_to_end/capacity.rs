@@ -8,6 +8,7 @@ use super::trains::{LongTrains, Trains};
 use crate::cannot_tell::CannotTell;
 use crate::narrow_capacity::TrainsEstimate;
 use crate::rate_estimate::{Confidence, RateEstimate};
+use caudal_core::path::TokenBucketKind;
 use caudal_core::plan::Direction;
 use caudal_core::units::{BitRate, ByteCount};
 
@@ -88,7 +89,9 @@ impl EndToEndCapacity {
         let too_fast = too_fast(&first, &arrived);
         let narrow = match &too_fast {
             Some(cause) => NarrowReading::unknown(cause.clone()),
-            None => trains.narrow(&arrived)?.within(MAX_TOLD_BPS, &arrived),
+            None => trains
+                .narrow(&arrived, first.is_bunched)?
+                .within(MAX_TOLD_BPS, &arrived),
         };
         let is_fast = matches!(narrow.capacity, Err(CannotTell::TooFast { .. }));
         let found = find_shaper(&mut trains, &first, arrived.rate)?;
@@ -100,6 +103,7 @@ impl EndToEndCapacity {
         });
         let narrow = match &shaper {
             Some(shaper) => narrow.before_shaper(shaper, wire, MIN_LINE),
+            None if first.is_bunched => narrow.or_trains(found.without_bucket.as_ref()),
             None => narrow,
         };
         Ok(Self::from_parts(
@@ -139,6 +143,7 @@ impl EndToEndCapacity {
             confirmed_by: None,
             dispersion: None,
             shaper: found.bucket.map(|bucket| ShaperReading {
+                kind: first.bucket_kind,
                 rate: found.rate,
                 bucket,
             }),
@@ -176,8 +181,14 @@ impl EndToEndCapacity {
             (Some(shaper), _) => (
                 shaper.confidence(),
                 format!(
-                    "trains arrive at once up to {} and at {} from then on: a token bucket",
-                    shaper.bucket, shaper.rate.rate
+                    "trains arrive at once up to {} and at {} from then on: {}",
+                    shaper.bucket,
+                    shaper.rate.rate,
+                    match shaper.kind {
+                        TokenBucketKind::Shaper => "a token bucket",
+                        TokenBucketKind::Policer =>
+                            "a policer, as the rest is lost and what arrives is not delayed",
+                    }
                 ),
             ),
             (None, Ok(found)) => narrow.judged(found, dispersion.as_ref()),

@@ -3,6 +3,7 @@
 //! What carries trains is a [`TrainChannel`], so that everything here runs over simulated paths as well.
 
 mod available;
+mod bucket_kind;
 mod capacity;
 mod channel;
 mod clock_skew;

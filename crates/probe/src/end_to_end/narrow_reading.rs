@@ -62,6 +62,8 @@ pub(super) struct NarrowReading {
     pub(super) method: CapacityMethod,
     /// `true` where pairs of every size did: then bulks do as well.
     met_queues: bool,
+    /// Why pairs and bulks show nothing, where trains answer in their place.
+    instead_of: Option<CannotTell>,
 }
 
 impl NarrowReading {
@@ -71,6 +73,28 @@ impl NarrowReading {
             capacity: Err(cause),
             method: CapacityMethod::Trains,
             met_queues: false,
+            instead_of: None,
+        }
+    }
+
+    /// The same, or the rate at which `trains` arrived where pairs and bulks show nothing, as on a path whose delay varies by more than
+    /// a packet takes: over a train the variation is a small part.
+    pub(super) fn or_trains(self, trains: Option<&RateEstimate>) -> Self {
+        match (&self.capacity, trains) {
+            (Err(CannotTell::TooFast { .. } | CannotTell::BehindBucket), _) => self,
+            (Err(cause), Some(trains)) => Self {
+                instead_of: Some(cause.clone()),
+                capacity: Ok(PairCapacity {
+                    capacity: *trains,
+                    bytes: 0,
+                    excess_ns: 0,
+                    confirmed_by: None,
+                    by_difference: None,
+                }),
+                method: CapacityMethod::Trains,
+                met_queues: self.met_queues,
+            },
+            _ => self,
         }
     }
 
@@ -119,9 +143,15 @@ impl NarrowReading {
                 format!("bulks of {packets} packets that met no queue take {took_us:.1} µs")
             }
             CapacityMethod::Trains => {
-                let reason = format!(
-                    "trains arrive at {capacity}, which is more than pairs and bulks show: hosts are late with those"
-                );
+                let reason = match &self.instead_of {
+                    Some(cause) => format!(
+                        "trains arrive at {capacity}, which is less than the capacity beside other traffic; pairs of packets show nothing, \
+                         because {cause}"
+                    ),
+                    None => format!(
+                        "trains arrive at {capacity}, which is more than pairs and bulks show: hosts are late with those"
+                    ),
+                };
                 return (Confidence::Low, reason);
             }
         };
@@ -171,10 +201,17 @@ struct HostNoise {
 
 impl<C: TrainChannel> Trains<'_, C> {
     /// The capacity of the narrow link by pairs, and by bulks where pairs are too short or meet too much noise; that of trains where these
-    /// arrive faster than both.
-    pub(super) fn narrow(&mut self, trains: &RateEstimate) -> Result<NarrowReading, C::Error> {
+    /// arrive faster than both. Where trains arrive bunched, pairs that show nothing are not followed by what would show as little.
+    pub(super) fn narrow(
+        &mut self,
+        trains: &RateEstimate,
+        is_bunched: bool,
+    ) -> Result<NarrowReading, C::Error> {
         let rough = trains.rate;
         let (mut capacity, mut noise) = self.pairs(SIZES, rough)?;
+        if is_bunched && let Err(cause) = capacity {
+            return Ok(NarrowReading::unknown(cause));
+        }
         if met_queues(&capacity, rough) {
             (capacity, noise) = self.pairs(SHORT_SIZES, rough)?;
         } else if is_beside_traffic(&capacity, rough) {
@@ -187,6 +224,7 @@ impl<C: TrainChannel> Trains<'_, C> {
             met_queues: met_queues(&capacity, rough),
             capacity,
             method: CapacityMethod::Pairs,
+            instead_of: None,
         };
         let is_possible = !is_below(&pairs.capacity, trains);
         if is_possible && is_narrow(&pairs.capacity) {
@@ -264,6 +302,7 @@ impl<C: TrainChannel> Trains<'_, C> {
                         ..found
                     }),
                     method: CapacityMethod::Bulks { packets },
+                    instead_of: None,
                 };
             }
             let is_enough = is_narrow(&best.capacity) && !is_below(&best.capacity, trains);

@@ -56,6 +56,7 @@ impl From<&EndToEndCapacity> for NarrowCapacity {
         };
         let shaper = found.shaper.as_ref().and_then(|shaper| {
             Some(PathShaper {
+                kind: Some(shaper.kind),
                 rate_bps: of_trains(&shaper.rate)?,
                 bucket_bytes: shaper.bucket,
             })

@@ -2,7 +2,9 @@
 
 use super::channel::TrainChannel;
 use super::trains::{LongTrains, Trains};
+use crate::narrow_capacity::TrainsEstimate;
 use crate::rate_estimate::{Confidence, RateEstimate};
+use caudal_core::path::TokenBucketKind;
 use caudal_core::units::{BitRate, ByteCount};
 
 /// Trains per length.
@@ -21,6 +23,8 @@ const AGREES: f64 = 0.05;
 /// A token bucket in the way.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShaperReading {
+    /// What it does to packets for which it has no tokens.
+    pub kind: TokenBucketKind,
     /// The rate that it sustains, frames on the wire.
     pub rate: RateEstimate,
     /// What passes at once, on the wire.
@@ -43,6 +47,8 @@ pub(super) struct FoundShaper {
     pub(super) shaper: Option<ShaperReading>,
     /// The longest train, on the wire.
     pub(super) longest_train: ByteCount,
+    /// The rate at which the longest trains arrived that show no bucket; `None` where none does.
+    pub(super) without_bucket: Option<RateEstimate>,
 }
 
 /// Looks for a token bucket with trains that become longer as far as the path carries them in a second.
@@ -62,7 +68,15 @@ pub(super) fn find_shaper<C: TrainChannel>(
     let max = fit(MAX_DATAGRAMS.min(in_time as u32));
     let mut datagrams = fit(first.datagrams);
     let mut estimate = first.estimate.clone();
+    let mut kind = first.bucket_kind;
+    let mut without_bucket = None;
     loop {
+        if let Ok(TrainsEstimate {
+            rate, bucket: None, ..
+        }) = &estimate
+        {
+            without_bucket = Some(*rate);
+        }
         let bucket = match &estimate {
             Ok(found) => found.bucket.map(|bucket| (found.rate, bucket)),
             Err(_) => None,
@@ -72,14 +86,16 @@ pub(super) fn find_shaper<C: TrainChannel>(
             && (held >= BUCKETS * bucket.get() || datagrams >= max)
         {
             return Ok(FoundShaper {
-                shaper: Some(ShaperReading { rate, bucket }),
+                shaper: Some(ShaperReading { kind, rate, bucket }),
                 longest_train: ByteCount::new(held),
+                without_bucket,
             });
         }
         if datagrams >= max || trains.channel.is_stopped() {
             return Ok(FoundShaper {
                 shaper: None,
                 longest_train: ByteCount::new(held),
+                without_bucket,
             });
         }
         let wanted = match bucket {
@@ -88,6 +104,7 @@ pub(super) fn find_shaper<C: TrainChannel>(
         };
         datagrams = wanted.clamp(datagrams + 1, max);
         let rate = estimate.as_ref().map_or(rough, |found| found.rate.rate);
-        estimate = trains.back_to_back(TRAINS, datagrams, Some(rate))?.estimate;
+        let longer = trains.back_to_back(TRAINS, datagrams, Some(rate))?;
+        (estimate, kind) = (longer.estimate, longer.bucket_kind);
     }
 }

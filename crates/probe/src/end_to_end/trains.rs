@@ -1,10 +1,12 @@
 //! Trains in one direction between two ends.
 
+use super::bucket_kind::bucket_kind;
 use super::channel::TrainChannel;
 use super::readings::{arrivals, departure_rate};
 use super::settings::EndToEndSettings;
 use crate::cannot_tell::CannotTell;
-use crate::narrow_capacity::{TrainsEstimate, estimate_trains};
+use crate::narrow_capacity::{TrainArrival, TrainsEstimate, estimate_trains};
+use caudal_core::path::TokenBucketKind;
 use caudal_core::plan::{Direction, MAX_TIMED_DATAGRAMS, PlannedTrains, TrainSeries, TrainSpacing};
 use caudal_core::units::BitRate;
 use caudal_wire::trains::SeriesReadings;
@@ -19,6 +21,8 @@ const GROWTH: u32 = 4;
 const TRAIN_PERIOD_NS: u64 = 300_000_000;
 /// The same relative to the time that a train takes on the path: by then the queue is empty, and the bucket of a shaper full.
 const TRAIN_PERIODS: f64 = 2.0;
+/// Minimum share of the gaps between arrivals that are below half their mean for packets to be bunched.
+const BUNCHED: f64 = 0.2;
 
 /// Trains of full packets back to back, and what they say.
 #[derive(Debug, Clone)]
@@ -26,6 +30,10 @@ pub(super) struct LongTrains {
     /// The datagrams of each.
     pub(super) datagrams: u32,
     pub(super) estimate: Result<TrainsEstimate, CannotTell>,
+    /// What a bucket that they show does to packets for which it has no tokens.
+    pub(super) bucket_kind: TokenBucketKind,
+    /// `true` where packets arrived closer together than the narrow link lets them leave: the delay behind it varies.
+    pub(super) is_bunched: bool,
     /// The rate at which the sender's kernel took them; `None` where that is not known, or may be that of a full buffer.
     pub(super) departure: Option<BitRate>,
 }
@@ -58,12 +66,15 @@ impl<C: TrainChannel> Trains<'_, C> {
         Ok(readings.direction(self.direction).cloned())
     }
 
-    /// The first trains: longer ones where the bucket of a shaper holds nearly all of a short one.
+    /// The first trains: longer ones where the bucket of a shaper holds nearly all of a short one, or little of it arrives.
     pub(super) fn first(&mut self) -> Result<LongTrains, C::Error> {
         let mut datagrams = FIRST_DATAGRAMS;
         loop {
             let trains = self.back_to_back(FIRST_TRAINS, datagrams, None)?;
-            let is_too_short = matches!(trains.estimate, Err(CannotTell::TrainTooShort { .. }));
+            let is_too_short = matches!(
+                trains.estimate,
+                Err(CannotTell::TrainTooShort { .. } | CannotTell::TooFew { .. })
+            );
             if !is_too_short || datagrams >= MAX_FIRST_DATAGRAMS || self.channel.is_stopped() {
                 return Ok(trains);
             }
@@ -90,6 +101,8 @@ impl<C: TrainChannel> Trains<'_, C> {
         let read = |estimate, departure| LongTrains {
             datagrams,
             estimate,
+            bucket_kind: TokenBucketKind::Shaper,
+            is_bunched: false,
             departure,
         };
         if trains == 0 || datagrams < 2 {
@@ -114,6 +127,57 @@ impl<C: TrainChannel> Trains<'_, C> {
         } else {
             estimate_trains(&arrived, self.settings.confidence)
         };
-        Ok(read(estimate, departure_rate(&readings, wire_bytes)))
+        let bucket_kind = match &estimate {
+            Ok(found) if found.bucket.is_some() => {
+                bucket_kind(&readings, wire_bytes, found.rate.rate)
+            }
+            _ => TokenBucketKind::Shaper,
+        };
+        Ok(LongTrains {
+            bucket_kind,
+            is_bunched: is_bunched(&arrived),
+            ..read(estimate, departure_rate(&readings, wire_bytes))
+        })
+    }
+}
+
+/// `true` where many gaps of the trains are much shorter than they are on average.
+///
+/// A link sends packets of one size at even distances or, with other traffic between them, further apart; closer together they come
+/// where the delay of each varies behind it.
+fn is_bunched(trains: &[Vec<TrainArrival>]) -> bool {
+    let (mut short, mut all) = (0_u64, 0_u64);
+    for train in trains {
+        let gaps = || train.windows(2).map(|pair| pair[1].at_ns - pair[0].at_ns);
+        let count = gaps().count() as u64;
+        let total: u64 = gaps().sum();
+        short += gaps().filter(|gap| 2 * gap * count < total).count() as u64;
+        all += count;
+    }
+    short as f64 > BUNCHED * all as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn train(gaps_ns: impl IntoIterator<Item = u64>) -> Vec<TrainArrival> {
+        let mut at_ns = 0;
+        let arrival = |gap_ns| {
+            at_ns += gap_ns;
+            TrainArrival { bytes: 1538, at_ns }
+        };
+        gaps_ns.into_iter().map(arrival).collect()
+    }
+
+    #[test]
+    fn packets_that_other_traffic_parts_are_not_bunched_and_those_of_a_varying_delay_are() {
+        let even = train([246_000; 50]);
+        let crossed = train((0..50).map(|nth| 246_000 * (1 + u64::from(nth % 2 == 0))));
+        let varying = train((0..50).map(|nth| if nth % 3 == 0 { 600_000 } else { 69_000 }));
+        assert!(!is_bunched(&[even.clone(), crossed]));
+        assert!(is_bunched(&[varying]));
+        assert!(!is_bunched(&[even, Vec::new()]));
+        assert!(!is_bunched(&[]));
     }
 }

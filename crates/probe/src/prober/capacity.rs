@@ -4,7 +4,7 @@ use super::hop_table::SMALL_BYTES;
 use super::outcome::ProbeError;
 use super::path_prober::PathProber;
 use super::probe::{FRAME_OVERHEAD, MEASURED_FLOW, ProbeRequest};
-use crate::hop_capacity::{HopDemand, Primers, Priming, VpsSettings, demands};
+use crate::hop_capacity::{HopDemand, PathCapacities, Primers, Priming, VpsSettings, demands};
 use caudal_core::path::PathPhase;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -61,6 +61,9 @@ impl PathProber<'_> {
             if now - evaluated_ns >= EVALUATION_NS || self.exchange.is_idle() {
                 evaluated_ns = now;
                 wanted = self.evaluate();
+                if self.shows_nothing_in_time() {
+                    break;
+                }
                 if wanted.is_empty() && self.exchange.is_idle() {
                     break;
                 }
@@ -68,6 +71,17 @@ impl PathProber<'_> {
             self.refill(&mut wanted, &sizes);
         }
         Ok(())
+    }
+
+    /// `true` where hops tell no capacity in the time that they are given to show one.
+    fn shows_nothing_in_time(&self) -> bool {
+        let has_capacity = |path: &PathCapacities| {
+            let mut links = path.links.iter();
+            links.any(|link| link.statement.capacity.is_some())
+        };
+        let elapsed = Duration::from_nanos(self.exchange.elapsed_ns());
+        let is_late = self.settings.patience.is_some_and(|max| elapsed >= max);
+        is_late && !self.path.as_ref().is_some_and(has_capacity)
     }
 
     /// The time until which is probed, ns.

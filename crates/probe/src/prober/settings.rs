@@ -14,6 +14,8 @@ pub struct PathSettings {
     pub local_mtu: u32,
     /// The time after which probing ends where the accuracy is not reached.
     pub time: Duration,
+    /// The time after which probing ends where no link shows a capacity by then; `None` to go on.
+    pub patience: Option<Duration>,
     /// The half-width of a capacity's interval, relative to the capacity, at which no more is probed.
     pub accuracy: f64,
     /// The confidence of the intervals, from 0 to 1.
@@ -39,6 +41,7 @@ impl PathSettings {
             max_ttl: 30,
             local_mtu,
             time: Duration::from_secs(60),
+            patience: None,
             accuracy: 0.05,
             confidence: 0.95,
             routes: true,

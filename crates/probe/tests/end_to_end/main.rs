@@ -3,6 +3,7 @@
 
 mod ends;
 
+use caudal_core::path::TokenBucketKind;
 use caudal_core::plan::Direction;
 use caudal_core::units::BitRate;
 use caudal_probe::Confidence;
@@ -124,6 +125,27 @@ fn even_traffic_and_late_hosts_are_no_shaper_and_no_capacity_of_high_confidence(
 }
 
 #[test]
+fn where_the_delay_varies_by_more_than_a_packet_takes_trains_answer() {
+    // The narrow link of the lab's preset `wan`.
+    let topology = narrow(
+        "rate = \"50M\", delay = \"20ms\", loss = 0.0001, queue = { bytes = 250000 },\n\
+         jitter = { distribution = \"normal\", mean = \"500us\", deviation = \"200us\" }",
+    );
+    for seed in 0..6 {
+        let mut ends = SimulatedEnds::new(&topology, &[], seed);
+        let began_s = ends.now_s();
+        let found = capacity(&mut ends, Direction::Up, seed);
+        let rate = found.narrow.as_ref().unwrap();
+        assert!(error_of(rate.rate, 50.0) <= 0.02, "{seed}: {found:#?}");
+        assert_eq!(found.method, CapacityMethod::Trains, "{found:#?}");
+        assert_eq!(found.confidence, Confidence::Low);
+        assert_eq!(found.shaper, None, "{seed}: {found:#?}");
+        let took_s = ends.now_s() - began_s;
+        assert!(took_s < 12.0, "{seed}: {took_s} s");
+    }
+}
+
+#[test]
 fn links_too_fast_for_pairs_are_read_from_bulks() {
     let topology = "host = [{ name = \"h1\" }, { name = \"h2\" }]\n\
                     link = [{ between = [\"h1\", \"h2\"], rate = \"1G\", driver = \"emulated\" }]\n";
@@ -156,8 +178,35 @@ fn a_shaper_is_told_with_its_rate_and_its_bucket() {
                 .unwrap_or_else(|| panic!("{rate} {bucket}: {found:#?}"));
             let mbps: f64 = rate.trim_end_matches('M').parse().unwrap();
             assert!(error_of(shaper.rate.rate, mbps) < 0.05, "{found:#?}");
+            assert_eq!(shaper.kind, TokenBucketKind::Shaper, "{found:#?}");
             let off = shaper.bucket.as_f64() / f64::from(bucket) - 1.0;
             assert!(off.abs() < 0.1, "{bucket}: {found:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_policer_is_told_from_a_shaper_and_leaves_no_more_than_its_rate() {
+    for (rate, bucket) in [("15M", 30_000), ("5M", 15_000), ("30M", 100_000)] {
+        for seed in 0..3 {
+            let keys = format!(
+                "rate = \"100M\", forward = {{ policer = {{ rate = \"{rate}\", burst = {bucket} }} }}"
+            );
+            let mut ends = SimulatedEnds::new(&narrow(&keys), &[], seed);
+            let found = capacity(&mut ends, Direction::Up, seed);
+            let shaper = found
+                .shaper
+                .unwrap_or_else(|| panic!("{rate} {bucket}: {found:#?}"));
+            let mbps: f64 = rate.trim_end_matches('M').parse().unwrap();
+            assert!(error_of(shaper.rate.rate, mbps) < 0.05, "{found:#?}");
+            assert_eq!(shaper.kind, TokenBucketKind::Policer, "{found:#?}");
+            let available = measure_available(&mut ends, Direction::Up, &found, &settings(seed));
+            let available = available.unwrap().unwrap();
+            assert!(
+                available.low <= shaper.rate.rate,
+                "{available:?} {found:#?}"
+            );
+            assert!(available.high.unwrap() <= shaper.rate.rate, "{available:?}");
         }
     }
 }

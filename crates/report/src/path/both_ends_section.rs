@@ -243,7 +243,10 @@ fn throughput_table(of: &DirectionThroughput) -> Table {
         "buffer delay",
     ];
     let rows = of.runs.iter().map(|run| {
-        let share = about(run.share_of_bdp, Unit::Share);
+        let share = about(
+            run.advertised_share_of_bdp.unwrap_or(run.share_of_bdp),
+            Unit::Share,
+        );
         (share, throughput_cells(run))
     });
     Table {

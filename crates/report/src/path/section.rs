@@ -4,7 +4,8 @@ use super::both_ends_section;
 use crate::export::page::{Block, CaptionedPath, Cell, Table, TableColumn};
 use crate::export::wording::{self, about, count};
 use caudal_core::path::{
-    HopAnswering, HostAnswer, MtuEvidence, PathHop, PathLink, PathMtu, PathReport, RouteCount,
+    HopAnswering, HostAnswer, MtuEvidence, PathDirection, PathHop, PathLink, PathMtu, PathReport,
+    RouteCount,
 };
 use caudal_core::quantity::{EstimateInUnit, Unit, size};
 use caudal_core::units::BitRate;
@@ -17,6 +18,10 @@ const WIDTH: u32 = 800;
 pub fn sentences(report: &PathReport) -> Vec<String> {
     // Where both ends were asked alone, no link was measured by its hops.
     let is_measured = !report.links.is_empty() || report.duplex.is_none();
+    // What both ends found is a sentence of its own, and the narrow link that counts.
+    let ends = report.between_ends.iter().flat_map(|ends| &ends.directions);
+    let is_known_by_ends = ends.filter_map(PathDirection::sustained_bps).count() > 0;
+    let is_measured = is_measured && (!is_known_by_ends || report.narrow_hop_link().is_some());
     let sentences = [
         is_measured.then(|| narrow_link(report)),
         host_sentence(report),
@@ -208,7 +213,7 @@ fn figure_link(report: &PathReport, hop: &PathHop) -> PathFigureLink {
     let known = |link: &&PathLink| link.capacity_bps.is_some() || link.at_least_bps.is_some();
     let over = report.links.iter().filter(spans).find(known);
     let link = report.link(hop.ttl).filter(known).or(over);
-    let narrow = report.narrow.as_ref().map(|narrow| narrow.ttl);
+    let narrow = report.narrow_hop_link().map(|narrow| narrow.ttl);
     let of_hop = report.link(hop.ttl);
     let is_narrow = link.is_some_and(|link| narrow == Some(link.ttl));
     PathFigureLink {
@@ -305,7 +310,7 @@ fn cells(report: &PathReport, hop: &PathHop) -> Vec<Cell> {
         beside: interval,
         mark: None,
     });
-    let narrow = match report.narrow.as_ref().map(|narrow| narrow.ttl) {
+    let narrow = match report.narrow_hop_link().map(|narrow| narrow.ttl) {
         Some(ttl) if ttl == link.ttl => "; the narrow link",
         _ if report.may_be_narrow(link.ttl) => "; perhaps the narrow link",
         _ => "",

@@ -11,7 +11,7 @@ use crate::window_text;
 use caudal_core::echo::{OneWaySummary, ReplySummary};
 use caudal_core::path::{
     CapacityEvidence, NarrowCapacity, PathAvailable, PathBetweenEnds, PathDirection, PathReport,
-    StatementConfidence,
+    StatementConfidence, TokenBucketKind,
 };
 use caudal_core::quantity::{EstimateInUnit, Unit, rate, size};
 use caudal_core::run::Run;
@@ -27,6 +27,7 @@ pub(super) fn lines(report: &PathReport, form: TextForm) -> Vec<String> {
         for direction in &ends.directions {
             lines.extend(direction_lines(direction, form.detail));
         }
+        lines.extend(hops_differ(report));
         lines.extend(ends.baseline.as_ref().map(round_trip));
         lines.extend(ends.baseline.as_ref().and_then(delay_variation));
     }
@@ -75,6 +76,7 @@ fn direction_lines(of: &PathDirection, detail: Detail) -> Vec<String> {
         if detail == Detail::Every {
             lines.extend(evidence(narrow));
         }
+        lines.push(format!("    {}", policer(narrow)));
     }
     match (&of.available, &of.available_unknown) {
         (Some(available), _) => lines.push(format!("    {}", available_text(available))),
@@ -122,8 +124,12 @@ fn capacity(narrow: &NarrowCapacity) -> String {
             let line = line.map_or_else(String::new, |line| {
                 format!(", on a line of {}", line.mean())
             });
+            let what = match shaper.kind {
+                Some(TokenBucketKind::Policer) => "policed",
+                Some(TokenBucketKind::Shaper) | None => "shaped",
+            };
             format!(
-                "shaped to {}, {} at once{line}{doubt}",
+                "{what} to {}, {} at once{line}{doubt}",
                 EstimateInUnit::new(&shaper.rate_bps, Unit::BitPerSecond).plus_minus(),
                 size(shaper.bucket_bytes)
             )
@@ -156,17 +162,45 @@ fn evidence(narrow: &NarrowCapacity) -> Vec<String> {
     };
     lines.extend(confirmed.map(|one| of(other, one)));
     lines.extend(narrow.trains_bps.as_ref().map(|one| of("trains", one)));
-    if narrow.shaper.is_none() {
-        lines.push(format!(
-            "    a shaper with a bucket above {} would not show",
-            size(narrow.longest_train_bytes)
-        ));
-    }
     lines
+}
+
+/// Whether there is a policer or shaper, as far as trains tell.
+fn policer(narrow: &NarrowCapacity) -> String {
+    let longest = size(narrow.longest_train_bytes);
+    match &narrow.shaper {
+        Some(shaper) => match shaper.kind {
+            Some(TokenBucketKind::Policer) => {
+                "a policer: what exceeds the rate is dropped".to_owned()
+            }
+            Some(TokenBucketKind::Shaper) | None => {
+                "a token bucket: what exceeds the rate waits".to_owned()
+            }
+        },
+        None if narrow.longest_train_bytes.get() == 0 => {
+            "policer or shaper: cannot tell without a train that arrived".to_owned()
+        }
+        None => format!("no policer or shaper with a bucket of up to {longest}"),
+    }
+}
+
+/// What hops show where both ends found another rate.
+fn hops_differ(report: &PathReport) -> Option<String> {
+    let narrow = report
+        .narrow
+        .as_ref()
+        .filter(|_| report.narrow_hop_link().is_none())?;
+    let shown = EstimateInUnit::new(&narrow.capacity_bps, Unit::BitPerSecond);
+    Some(format!(
+        "  hops show {} to hop {} for packets that come one by one; several in a row get what both ends found",
+        shown.mean(),
+        narrow.ttl
+    ))
 }
 
 fn available_text(available: &PathAvailable) -> String {
     let bracket = match available.high_bps {
+        Some(high) if high <= available.low_bps => format!("{}, all of it", rate(high)),
         Some(high) => format!("{} to {}", rate(available.low_bps), rate(high)),
         None => format!("at least {}", rate(available.low_bps)),
     };

@@ -84,6 +84,7 @@ hop  address (name)                              loss     min     avg  max ms
   3  10.0.0.3 (host.example)                      0 %    3.00    3.50    4.00
 path MTU: 1400 B, of 1500 B at this machine: a router before hop 2 says so (ICMP)
 one route among 6 flows (95 %)
+policers were not looked for: that takes --peer, and caudal serve at the other end
 480 packets, 512 kB in 21 s"
                 .replace("\n    ", " ")
         );
@@ -195,13 +196,14 @@ one route among 6 flows (95 %)
         assert_eq!(
             before,
             "\
-between both ends: upload 9.940 Mbit/s, download 10.00 Mbit/s
-narrow link: 9.94 Mbit/s (95 % CI 9.69–10.19 Mbit/s), hop 1 to 2
+narrow link: upload 9.940 Mbit/s, download 10.00 Mbit/s (a shaper), between both ends, hop 1 to 2
 measured with 10.0.0.3:5201, in frames on the wire:
   upload: narrow link 9.940 Mbit/s (9.841–10.039 Mbit/s)
+    no policer or shaper with a bucket of up to 76 900 B
     available bandwidth 4.753 Mbit/s to 4.902 Mbit/s, varying from 4.800 Mbit/s to 4.850 Mbit/s
     window 31.06 kB needed (BDP 24.85 kB at 9.940 Mbit/s); the receiver allows 20 kB, so that it takes 2 flows
   download: shaped to 10.00 Mbit/s (9.90–10.10 Mbit/s), 60 000 B at once, on a line of 98.80 Mbit/s (medium confidence)
+    a token bucket: what exceeds the rate waits
     available bandwidth: cannot tell, because a token bucket is in the way
     window 31.25 kB needed (BDP 25 kB at 10 Mbit/s); the kernels allow 20 kB
   round trip without load: 20.0/20.5/22.0 ms (min/avg/max)
@@ -221,7 +223,6 @@ duplex mode: duplex mismatch, the near end half duplex (high confidence): 8.9 % 
         for detail in [
             "    bulks of 8 packets: 9.940 Mbit/s (9.841–10.039 Mbit/s)",
             "    shorter bulks: 9.950 Mbit/s",
-            "    a shaper with a bucket above 76 900 B would not show",
             "    counted both ways: 43 late collisions, 2 CRC (FCS) errors",
             "  light load, both directions, upload: 178 of 2000 lost",
             "  above the capacity, both directions, download: 45 Mbit/s arrived",

@@ -28,6 +28,7 @@ pub(super) fn lines(run: &Run, report: &PathReport, width: LineWidth) -> Vec<Str
     if !is_warned(WarningCode::PathChanged) || report.changes.len() > 1 {
         lines.extend(changes(report));
     }
+    lines.extend(policer_not_looked_for(report));
     lines.extend(cost(report));
     let without = report.means.without.iter();
     lines.extend(without.map(|what| format!("without {what}")));
@@ -106,6 +107,15 @@ fn changes(report: &PathReport) -> Vec<String> {
     let more = report.changes.len().saturating_sub(MAX_CHANGES);
     let more = (more > 0).then(|| format!("and {more} more changes (--json)"));
     shown.chain(more).collect()
+}
+
+/// That no policer was looked for, and what looks for one; `None` where links were not measured, or both ends were to look for it.
+fn policer_not_looked_for(report: &PathReport) -> Option<String> {
+    let is_without = !report.links.is_empty() && report.between_ends.is_none();
+    is_without.then(|| {
+        "policers were not looked for: that takes --peer, and caudal serve at the other end"
+            .to_owned()
+    })
 }
 
 /// What probing took, and what measuring between both ends did; nothing where nothing was sent.

@@ -2,7 +2,10 @@
 
 use crate::cells::ms;
 use crate::emphasis::EmphasizedLine;
-use caudal_core::path::{NarrowPathLink, PathBetweenEnds, PathDuplex, PathReport};
+use caudal_core::path::{
+    CapacityEvidence, NarrowPathLink, PathDirection, PathDuplex, PathReport, StatementConfidence,
+    TokenBucketKind,
+};
 use caudal_core::quantity::{self, EstimateInUnit, Unit};
 
 /// The results, the most important first: what was asked for and measured.
@@ -11,9 +14,10 @@ pub(super) fn lines(report: &PathReport) -> Vec<EmphasizedLine> {
     if is_duplex_first(report) {
         lines.extend(report.duplex.as_ref().map(duplex));
     } else {
-        lines.extend(report.between_ends.as_deref().and_then(between_ends));
+        lines.extend(between_ends(report));
     }
-    if !report.links.is_empty() || lines.is_empty() {
+    // One narrow link: what both ends found, or else what the hops show.
+    if lines.is_empty() || is_duplex_first(report) && !report.links.is_empty() {
         lines.push(narrow_link(report));
     }
     lines
@@ -42,24 +46,59 @@ pub(super) fn duplex(duplex: &PathDuplex) -> EmphasizedLine {
     }
 }
 
-/// The rate that each direction sustains; `None` where neither is known.
-fn between_ends(ends: &PathBetweenEnds) -> Option<EmphasizedLine> {
-    let rates: Vec<String> = ends
-        .directions
+/// The narrow link of each direction as both ends found it, with the hops at its ends where they show it too; `None` where neither is known.
+fn between_ends(report: &PathReport) -> Option<EmphasizedLine> {
+    let directions = &report.between_ends.as_ref()?.directions;
+    let known = directions.iter().filter_map(rate_of_direction);
+    if known.count() == 0 {
+        return None;
+    }
+    let rates: Vec<String> = directions
         .iter()
-        .filter_map(|one| {
-            let at_least = one.narrow.as_ref().and_then(|narrow| narrow.at_least_bps);
-            let rate = match one.sustained_bps() {
-                Some(rate) => EstimateInUnit::new(rate, Unit::BitPerSecond).mean(),
-                None => format!("above {}", quantity::rate(at_least?)),
-            };
-            Some(format!("{} {rate}", one.direction.in_text()))
+        .map(|one| {
+            let rate = rate_of_direction(one).unwrap_or_else(|| "cannot tell".to_owned());
+            format!("{} {rate}", one.direction.in_text())
         })
         .collect();
-    (!rates.is_empty()).then(|| EmphasizedLine {
-        before: "between both ends: ".to_owned(),
+    let narrow = || directions.iter().filter_map(|one| one.narrow.as_ref());
+    let is_by_trains =
+        narrow().any(|one| one.capacity_bps.is_some() && one.evidence == CapacityEvidence::Trains);
+    let is_doubtful = narrow().any(|one| one.confidence == StatementConfidence::Low);
+    let is_too_fast = narrow().any(|one| one.at_least_bps.is_some());
+    let mut after = String::from(if is_by_trains {
+        ", by packet trains between both ends"
+    } else {
+        ", between both ends"
+    });
+    after += if is_too_fast {
+        " (too fast to tell)"
+    } else if is_doubtful {
+        " (low confidence)"
+    } else {
+        ""
+    };
+    if let Some(link) = report.narrow_hop_link() {
+        after += &format!(", {}", place(report, link));
+    }
+    Some(EmphasizedLine {
+        before: "narrow link: ".to_owned(),
         bold: rates.join(", "),
-        after: String::new(),
+        after,
+    })
+}
+
+/// The rate that a direction sustains, and what holds it to that where it is no link; `None` where it is not known.
+fn rate_of_direction(of: &PathDirection) -> Option<String> {
+    let narrow = of.narrow.as_ref()?;
+    let Some(rate) = of.sustained_bps() else {
+        return Some(format!("above {}", quantity::rate(narrow.at_least_bps?)));
+    };
+    let rate = EstimateInUnit::new(rate, Unit::BitPerSecond).mean();
+    let shaper = narrow.shaper.as_ref();
+    let kind = shaper.map(|shaper| shaper.kind.unwrap_or(TokenBucketKind::Shaper));
+    Some(match kind {
+        Some(kind) => format!("{rate} (a {})", kind.name()),
+        None => rate,
     })
 }
 

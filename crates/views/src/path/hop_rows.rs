@@ -93,7 +93,7 @@ pub(super) fn end_row(hop: &PathHop, hops: &[PathHop]) -> String {
 
 /// The lines on a link: of every detail the reason for its class too.
 fn link_lines(report: &PathReport, link: &PathLink, detail: Detail) -> Vec<String> {
-    let narrow = report.narrow.as_ref();
+    let narrow = report.narrow_hop_link();
     let mark = match narrow.map(|narrow| narrow.ttl) {
         Some(ttl) if ttl == link.ttl => ", narrow link",
         _ if report.may_be_narrow(link.ttl) => ", perhaps the narrow link",

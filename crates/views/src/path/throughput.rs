@@ -58,13 +58,18 @@ fn row(run: &ThroughputRun) -> String {
     let percent = |part: Option<f64>, decimals: usize| {
         part.map_or_else(dash, |part| format!("{:.decimals$} %", part * 100.0))
     };
-    let window = run.advertised_bytes.unwrap_or(run.window_bytes);
+    // A window that the sender's kernel does not report is that which was asked for.
+    let window = match run.advertised_bytes {
+        Some(advertised) => text::bytes(advertised.get()),
+        None => format!("({})", text::bytes(run.window_bytes.get())),
+    };
+    let share = run.advertised_share_of_bdp.unwrap_or(run.share_of_bdp);
     let goodput = run.goodput_bps.map(|goodput| goodput.mean);
     let goodput = goodput.and_then(caudal_core::units::BitRate::from_f64);
     cells([
-        &format!("{:.0} %", run.share_of_bdp * 100.0),
+        &format!("{:.0} %", share * 100.0),
         &run.flows.to_string(),
-        &text::bytes(window.get()),
+        &window,
         &goodput.map_or_else(dash, rate),
         &run.expected_bps.map_or_else(dash, rate),
         &run.transfer_time_ratio

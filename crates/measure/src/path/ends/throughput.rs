@@ -83,6 +83,7 @@ pub(super) fn measure_throughput(
             settings,
             of: &found,
             window_of_buffer: 1.0,
+            last_buffer: None,
         }
         .windows()?;
     }
@@ -96,19 +97,25 @@ struct WindowSweep<'s, 'r> {
     of: &'s DirectionThroughput,
     /// The window that a kernel makes of a buffer, as a part of what was asked for.
     window_of_buffer: f64,
+    /// The flows and the buffer of each in the last run, bytes.
+    last_buffer: Option<(u32, u64)>,
 }
 
 impl WindowSweep<'_, '_> {
     fn windows(mut self) -> Result<(), RunError> {
-        let trial = self.one(1, 1.0, TRIAL)?;
-        self.learn(&trial);
+        self.one(1, 1.0, TRIAL)?;
+        self.last_buffer = None;
         for flows in [1, self.settings.asked.flows] {
             for share in WINDOW_SHARES {
                 if self.run.is_over() {
                     return Ok(());
                 }
+                let buffer = self.buffer(flows, share);
+                if self.last_buffer == Some((flows, buffer)) {
+                    // No kernel makes a smaller window: it would be the run before once more.
+                    continue;
+                }
                 let done = self.one(flows, share, self.settings.asked.run)?;
-                self.learn(&done);
                 self.keep(done);
                 self.run.show();
             }
@@ -119,21 +126,10 @@ impl WindowSweep<'_, '_> {
         Ok(())
     }
 
-    /// Learns how much window a buffer makes.
-    fn learn(&mut self, done: &ThroughputRun) {
-        let Some(advertised) = done.advertised_bytes else {
-            return;
-        };
-        let asked = self.buffer(done.window_bytes.as_f64());
-        let part = advertised.as_f64() / asked.max(1.0);
-        if WINDOW_OF_BUFFER.contains(&part) {
-            self.window_of_buffer = part;
-        }
-    }
-
-    /// The buffer to ask for so that the window is this large, bytes.
-    fn buffer(&self, window: f64) -> f64 {
-        (window / self.window_of_buffer).max(MIN_BUFFER)
+    /// The buffer of each flow to ask for so that their windows are this part of the bandwidth-delay product together, bytes.
+    fn buffer(&self, flows: u32, share: f64) -> u64 {
+        let window = self.of.bdp_bytes.as_f64() * share / f64::from(flows.max(1));
+        (window / self.window_of_buffer).max(MIN_BUFFER) as u64
     }
 
     fn keep(&mut self, done: ThroughputRun) {
@@ -145,12 +141,14 @@ impl WindowSweep<'_, '_> {
 
     /// One run of `flows` whose windows are this part of the bandwidth-delay product together.
     fn one(&mut self, flows: u32, share: f64, time: Duration) -> Result<ThroughputRun, RunError> {
-        let window = self.of.bdp_bytes.as_f64() * share;
+        let (bdp, buffer) = (self.of.bdp_bytes.as_f64(), self.buffer(flows, share));
+        self.last_buffer = Some((flows, buffer));
         let mut done = ThroughputRun {
             flows,
             share_of_bdp: share,
-            window_bytes: ByteCount::new(window as u64),
+            window_bytes: ByteCount::new((bdp * share) as u64),
             advertised_bytes: None,
+            advertised_share_of_bdp: None,
             expected_bps: None,
             goodput_bps: None,
             transfer_time_ratio: None,
@@ -160,8 +158,7 @@ impl WindowSweep<'_, '_> {
             limited_by: None,
             failure: None,
         };
-        let buffer = self.buffer(window / f64::from(flows.max(1)));
-        let plan = Plan::Tcp(self.plan(flows, buffer as u64, time));
+        let plan = Plan::Tcp(self.plan(flows, buffer, time));
         let outcome = self.run.carry_out(&plan, &LocalOptions::default())?;
         let options = SummaryOptions {
             link_rate: Some(self.of.bottleneck_bps),
@@ -176,6 +173,11 @@ impl WindowSweep<'_, '_> {
             self.take(run, &mut done);
         }
         done.failure.clone_from(&self.run.found.cut_short);
+        if let Some(advertised) = done.advertised_bytes.map(ByteCount::as_f64) {
+            done.advertised_share_of_bdp = (bdp > 0.0).then(|| advertised / bdp);
+            let part = window_of_buffer(advertised, flows, buffer);
+            self.window_of_buffer = part.unwrap_or(self.window_of_buffer);
+        }
         Ok(done)
     }
 
@@ -232,6 +234,13 @@ impl WindowSweep<'_, '_> {
     }
 }
 
+/// The window that kernels make of a buffer, as a part of it, from what `flows` with one of so many bytes each have `advertised` together;
+/// `None` where that is no part that kernels make.
+fn window_of_buffer(advertised: f64, flows: u32, buffer: u64) -> Option<f64> {
+    let part = advertised / (f64::from(flows) * buffer as f64);
+    WINDOW_OF_BUFFER.contains(&part).then_some(part)
+}
+
 /// The part of what senders sent that was not sent again, the warm-up included.
 fn efficiency(run: &Run) -> Option<f64> {
     let (mut sent, mut again) = (0, 0);
@@ -241,4 +250,21 @@ fn efficiency(run: &Run) -> Option<f64> {
         again += tcp.retransmitted_bytes?;
     }
     tcp_efficiency(sent, again)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_that_a_buffer_makes_is_that_of_each_flow() {
+        // Four flows with the smallest buffer that is asked for.
+        assert_eq!(window_of_buffer(24_576.0, 4, 4096), Some(1.5));
+        assert_eq!(
+            window_of_buffer(65_536.0, 1, 49_648),
+            Some(1.320_012_890_750_886_2)
+        );
+        // A window that had not opened.
+        assert_eq!(window_of_buffer(2_000.0, 1, 49_648), None);
+    }
 }
