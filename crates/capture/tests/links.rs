@@ -4,7 +4,7 @@
 mod support;
 
 use caudal_capture::{
-    CapturePoint, CaptureReport, CapturedFlow, FindingCode, HandshakeKind, RecognisedProtocol,
+    CapturePoint, CaptureReport, CapturedFlow, HandshakeKind, RecognisedProtocol,
 };
 use support::analyse;
 

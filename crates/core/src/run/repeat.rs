@@ -31,6 +31,9 @@ pub struct RepeatDirection {
     /// Payload that arrived per second, bit/s.
     #[serde(default, deserialize_with = "estimate_or_number")]
     pub goodput_bps: Option<Estimate>,
+    /// Whether its interval rests on enough values; absent in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput_trusted: Option<bool>,
     /// Payload that arrived in the measured part, bytes.
     #[serde(default)]
     pub bytes: Option<u64>,
@@ -46,6 +49,7 @@ impl From<&DirectionSummary> for RepeatDirection {
         Self {
             direction: summary.direction,
             goodput_bps: summary.goodput_bps,
+            goodput_trusted: summary.goodput_trusted,
             bytes: summary.bytes,
             measured_s: summary.measured_s,
             loss: summary.loss.clone(),

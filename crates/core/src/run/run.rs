@@ -206,6 +206,14 @@ impl Run {
             .map_or(&[], |summary| summary.directions.as_slice())
     }
 
+    /// The number of the run whose flows these are, where there were several: the last that was not cut short, if there is one.
+    #[must_use]
+    pub fn shown_repeat(&self) -> Option<u32> {
+        let is_complete = |repeat: &&Repeat| repeat.cut_short.is_none();
+        let complete = self.repeats.iter().rfind(is_complete);
+        Some(complete.or(self.repeats.last())?.run)
+    }
+
     /// The workload, by the plan or else by its transport.
     #[must_use]
     pub fn kind(&self) -> Option<PlanKind> {

@@ -16,10 +16,12 @@ use crate::timeline::quantities::{
 use crate::timeline::{FlowTimeline, flows_of_run, totals_of_run};
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::plan::Direction;
-use caudal_core::quantity::Unit;
-use caudal_core::run::{Repeat, Run};
+use caudal_core::quantity::{Unit, size};
+use caudal_core::run::{DirectionRepeats, Repeat, RepeatDirection, Run};
 use caudal_core::summary::DirectionSummary;
+use caudal_core::units::ByteCount;
 use caudal_plot::AxisQuantity;
+use caudal_stats::Estimate;
 use caudal_store::SampleSeries;
 
 /// The report of bulk transfers, by their transport.
@@ -39,8 +41,13 @@ impl KindReport for BulkReport {
     }
 
     fn sentences(&self, run: &Run) -> Vec<String> {
-        let mut sentences: Vec<String> =
-            run.directions().iter().flat_map(direction_result).collect();
+        let mut sentences: Vec<String> = over_runs(run).collect();
+        if let (false, Some(shown)) = (sentences.is_empty(), run.shown_repeat()) {
+            sentences.push(format!(
+                "Of run {shown}, whose figures and connections follow:"
+            ));
+        }
+        sentences.extend(run.directions().iter().flat_map(direction_result));
         let total = run.throughput().and_then(|summary| summary.goodput_bps);
         if let (true, Some(goodput)) = (sentences.is_empty(), total) {
             sentences.push(format!(
@@ -71,14 +78,37 @@ impl KindReport for BulkReport {
             }
         };
         vec![
+            ("Runs", runs(&run.repeats)),
             ("Figures", numbered(figures)),
             ("Connections", connections(&flows)),
         ]
     }
 
     fn values(&self, run: &Run, row: &ValueRow<'_>, table: &mut ValueTable) {
-        for direction in run.directions() {
-            push_direction(table, row, direction);
+        for over in &run.over_repeats {
+            let row = ValueRow {
+                kind: "estimate",
+                flow: over.direction.name(),
+                ..row.clone()
+            };
+            let goodput = over.goodput_bps.as_ref();
+            push_estimate(table, &row, "goodput", "bit/s", goodput);
+        }
+        for repeat in &run.repeats {
+            let row = ValueRow {
+                kind: "run",
+                repeat: Some(u64::from(repeat.run)),
+                discarded: Some(repeat.cut_short.is_some()),
+                ..row.clone()
+            };
+            for direction in &repeat.directions {
+                push_repeat(table, &row, direction);
+            }
+        }
+        if run.repeats.is_empty() {
+            for direction in run.directions() {
+                push_direction(table, row, direction);
+            }
         }
     }
 
@@ -114,20 +144,120 @@ pub(crate) fn push_direction(
     row: &ValueRow<'_>,
     summary: &DirectionSummary,
 ) {
-    let loss = summary.loss.as_ref().and_then(|loss| loss.fraction);
-    for (metric, unit, estimate) in [
-        ("goodput", "bit/s", summary.goodput_bps),
-        ("loss", "share", loss),
-    ] {
-        let Some(estimate) = estimate else { continue };
+    let row = ValueRow {
+        kind: "estimate",
+        ..row.clone()
+    };
+    push_repeat(table, &row, &RepeatDirection::from(summary));
+}
+
+/// The same of one of several runs, or of the only one.
+fn push_repeat(table: &mut ValueTable, row: &ValueRow<'_>, direction: &RepeatDirection) {
+    let row = ValueRow {
+        flow: direction.direction.name(),
+        ..row.clone()
+    };
+    let goodput = ValueRow {
+        trusted: direction.goodput_trusted,
+        ..row.clone()
+    };
+    let rate = direction.goodput_bps.as_ref();
+    push_estimate(table, &goodput, "goodput", "bit/s", rate);
+    let loss = direction.loss.as_ref();
+    let loss = loss.and_then(|loss| loss.fraction.as_ref());
+    push_estimate(table, &row, "loss", "share", loss);
+}
+
+fn push_estimate(
+    table: &mut ValueTable,
+    row: &ValueRow<'_>,
+    metric: &str,
+    unit: &str,
+    estimate: Option<&Estimate>,
+) {
+    if let Some(estimate) = estimate {
         let row = ValueRow {
-            kind: "estimate",
-            flow: summary.direction.name(),
             metric,
             unit,
             ..row.clone()
         };
-        table.push(&row.with_estimate(&estimate));
+        table.push(&row.with_estimate(estimate));
+    }
+}
+
+/// The goodput of each direction over several runs, in sentences; none of a single run.
+fn over_runs(run: &Run) -> impl Iterator<Item = String> {
+    let complete = run.repeats.iter().filter(|one| one.cut_short.is_none());
+    let runs = wording::count(complete.count() as u64, "run");
+    let of = move |over: &DirectionRepeats| {
+        let goodput = over.goodput_bps.as_ref()?;
+        let (mean, interval) = wording::mean_and_interval(goodput, Unit::BitPerSecond, None);
+        Some(sentence(&format!(
+            "{mean} of payload arrived {}, the mean of {runs}{interval}",
+            from_to(over.direction)
+        )))
+    };
+    run.over_repeats.iter().filter_map(of)
+}
+
+/// A table of several runs; none of a single one.
+fn runs(repeats: &[Repeat]) -> Vec<Block> {
+    let mut rows = Vec::new();
+    for repeat in repeats {
+        let of_both = repeat.directions.len() > 1;
+        for direction in &repeat.directions {
+            let name = match of_both {
+                true => format!("{}, {}", repeat.run, direction.direction.in_text()),
+                false => repeat.run.to_string(),
+            };
+            rows.push((name, run_cells(repeat, direction)));
+        }
+    }
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let columns = ["goodput", "payload", "lost"].map(TableColumn::number);
+    let mut columns = columns.to_vec();
+    columns.push(TableColumn::words("cut short, does not count"));
+    let (has_loss, has_note) = (
+        rows.iter().any(|(_, cells)| !cells[2].text.is_empty()),
+        rows.iter().any(|(_, cells)| !cells[3].text.is_empty()),
+    );
+    for (nth, is_kept) in [(3, has_note), (2, has_loss)] {
+        if !is_kept {
+            columns.remove(nth);
+            rows.iter_mut()
+                .for_each(|(_, cells)| drop(cells.remove(nth)));
+        }
+    }
+    vec![Block::Table(Table {
+        caption: "Each run".to_owned(),
+        corner: "run".to_owned(),
+        columns,
+        rows,
+        note: None,
+    })]
+}
+
+/// The goodput, the payload, the loss and the end of a direction of a run.
+fn run_cells(repeat: &Repeat, direction: &RepeatDirection) -> Vec<Cell> {
+    let goodput = direction.goodput_bps;
+    let loss = direction.loss.as_ref().and_then(|loss| loss.fraction);
+    let end = repeat.cut_short.as_ref();
+    let text = |text: Option<String>| Cell::new(text.unwrap_or_default());
+    vec![
+        text(goodput.map(|goodput| Unit::BitPerSecond.show(goodput.mean))),
+        text(direction.bytes.map(|bytes| size(ByteCount::new(bytes)))),
+        text(loss.map(|loss| about(loss.mean, Unit::Share))),
+        text(end.map(ToString::to_string)),
+    ]
+}
+
+/// The hosts that a direction is from and to.
+const fn from_to(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "from client to server",
+        Direction::Down => "from server to client",
     }
 }
 
@@ -140,21 +270,12 @@ fn direction_result(summary: &DirectionSummary) -> Vec<String> {
         });
         return sentence.into_iter().collect();
     };
-    let direction = match summary.direction {
-        Direction::Up => "from client to server",
-        Direction::Down => "from server to client",
-    };
-    let mut text = format!(
-        "{} of payload arrived {direction}",
-        about(goodput.mean, Unit::BitPerSecond)
+    let is_trusted = summary.goodput_trusted;
+    let (mean, interval) = wording::mean_and_interval(&goodput, Unit::BitPerSecond, is_trusted);
+    let text = format!(
+        "{mean} of payload arrived {}{interval}",
+        from_to(summary.direction)
     );
-    if goodput.confidence > 0.0 {
-        text += &format!(
-            " ({} interval {})",
-            wording::level(goodput.confidence),
-            wording::span(goodput.low, goodput.high, Unit::BitPerSecond)
-        );
-    }
     let loss = summary.loss.as_ref().and_then(|loss| loss.fraction);
     let loss = loss.map(|loss| {
         let share = about(loss.mean, Unit::Share);

@@ -1,6 +1,6 @@
 //! The table of values: its columns, and a row for each value.
 
-use caudal_stats::Estimate;
+use caudal_stats::{Estimate, IntervalMethod};
 use caudal_views::column::{Column, fixed, optional};
 
 /// A row of the table.
@@ -22,16 +22,17 @@ pub struct ValueRow<'a> {
     pub(crate) low: Option<f64>,
     pub(crate) high: Option<f64>,
     pub(crate) n: Option<u64>,
+    pub(crate) trusted: Option<bool>,
     pub(crate) parameters: &'a [String],
 }
 
 impl ValueRow<'_> {
     /// The columns. A study adds a column for each parameter, `parameter_NAME`.
-    pub const COLUMNS: [Column<Self>; 16] = [
+    pub const COLUMNS: [Column<Self>; 17] = [
         Column::new(
             "kind",
             "",
-            "the kind of the row: `estimate` over all trials of a case (or of a run), `predicted`, `simulated`, `published`, `trial` for one trial's value, `interval` for a part of a trial or run, `sample` for one round trip or file transfer",
+            "the kind of the row: `estimate` over all trials of a case (or of a run, or over the runs of `--repeat`), `run` for one run of several, `predicted`, `simulated`, `published`, `trial` for one trial's value, `interval` for a part of a trial or run, `sample` for one round trip or file transfer",
             |row| row.kind.to_owned(),
         ),
         Column::new("id", "", "the study's or run's id", |row| row.id.to_owned()),
@@ -51,7 +52,7 @@ impl ValueRow<'_> {
         Column::new(
             "repeat",
             "",
-            "the trial's repetition of its case, from 1",
+            "the trial's repetition of its case, or the run of `--repeat`, from 1",
             |row| optional(row.repeat),
         ),
         Column::new(
@@ -93,20 +94,30 @@ impl ValueRow<'_> {
         Column::new(
             "low",
             "that of `unit`",
-            "lower end of the interval, where there is one",
+            "lower end of the interval, where there is one; the minimum of trials or runs that are too few for one",
             |row| number(row.low),
         ),
-        Column::new("high", "that of `unit`", "upper end of it", |row| {
-            number(row.high)
-        }),
+        Column::new(
+            "high",
+            "that of `unit`",
+            "upper end of it, or the maximum",
+            |row| number(row.high),
+        ),
         Column::new("n", "", "the number of values behind the row", |row| {
             optional(row.n)
         }),
+        Column::new(
+            "trusted",
+            "0 or 1",
+            "of an interval within a run: 0 where it rests on too few values, and text says that it is unreliable",
+            |row| optional(row.trusted.map(u8::from)),
+        ),
     ];
 
     /// The same row with an estimate.
     pub(crate) fn with_estimate(self, estimate: &Estimate) -> Self {
-        let has_interval = estimate.confidence > 0.0;
+        let is_range = estimate.method == IntervalMethod::Range;
+        let has_interval = estimate.confidence > 0.0 || is_range;
         Self {
             value: estimate.mean,
             low: has_interval.then_some(estimate.low),
@@ -179,7 +190,7 @@ mod tests {
                 flow: text,
                 ..ValueRow::default()
             });
-            let expected = format!(",,,,,,,{cell},,,,,0,,,\n");
+            let expected = format!(",,,,,,,{cell},,,,,0,,,,\n");
             assert!(table.into_text().ends_with(&expected), "{text:?}");
         }
     }

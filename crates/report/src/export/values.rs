@@ -174,8 +174,12 @@ pub fn run_values(run: &Run, series: &[SampleSeries]) -> String {
             ..row.clone()
         });
     }
+    let of_shown = ValueRow {
+        repeat: run.shown_repeat().map(u64::from),
+        ..row.clone()
+    };
     for flow in flows_of_run(run, 0.0) {
-        push_intervals(&mut table, &row, &flow);
+        push_intervals(&mut table, &of_shown, &flow);
     }
     for one in round_trip_series(series) {
         let flow = one.size_bytes.map_or_else(

@@ -558,3 +558,28 @@ pub fn imported() -> Run {
     document["summary"] = json!({"directions": [{"direction": "up", "goodput_bps": 94e6}]});
     serde_json::from_value(document).unwrap()
 }
+
+/// Three runs of one command, the second cut short, the last too short for an interval.
+pub fn repeated() -> Run {
+    let mut document = run("tcp", 94e6, 0.0, 3, Some(6));
+    let goodput = |mean: f64, method: &str, n: u64| {
+        let (low, high) = (mean - 0.5e6, mean + 0.5e6);
+        let confidence = if method == "range" { 0.0 } else { 0.95 };
+        json!({"mean": mean, "low": low, "high": high, "confidence": confidence, "n": n, "method": method})
+    };
+    let of_run = |number: u32, mean: f64, cut_short: Option<&str>| {
+        let direction = json!({"direction": "up", "goodput_bps": goodput(mean, "batch_means_t", 20), "goodput_trusted": false,
+            "bytes": 11_750_000, "measured_s": 1.0, "loss": null});
+        json!({"run": number, "cut_short": cut_short, "directions": [direction]})
+    };
+    document["repeats"] = json!([
+        of_run(1, 93.5e6, None),
+        of_run(2, 40e6, Some("^C")),
+        of_run(3, 94.5e6, None),
+    ]);
+    document["over_repeats"] =
+        json!([{"direction": "up", "goodput_bps": goodput(94e6, "range", 2)}]);
+    document["summary"] = json!({"directions": [{"direction": "up", "goodput_bps": goodput(94.5e6, "batch_means_t", 20),
+        "goodput_trusted": false, "measured_s": 1.0}]});
+    serde_json::from_value(document).unwrap()
+}

@@ -102,6 +102,34 @@ fn runs_of_every_kind_read_as_they_did() {
     assert_is_as_before("imported.md", &text);
 }
 
+#[test]
+fn several_runs_are_all_shown_with_their_mean_first_and_doubtful_intervals_said_to_be_so() {
+    let run = example::repeated();
+    let page = export_run(&run, &[], ExportFormat::Markdown);
+    for text in [
+        "94.00 Mbit/s of payload arrived from client to server, the mean of 2 runs (min 93.50, max 94.50).",
+        "Of run 3, whose figures and connections follow:",
+        "94.5 Mbit/s of payload arrived from client to server; interval unreliable: 20 samples.",
+        "| 1 | 93.50 Mbit/s | 11.75 MB | – |",
+        "| 2 | 40 Mbit/s | 11.75 MB | ^C |",
+        "| 3 | 94.50 Mbit/s | 11.75 MB | – |",
+    ] {
+        assert!(page.contains(text), "{text:?} is missing:\n{page}");
+    }
+    let values = export_run(&run, &[], ExportFormat::Csv);
+    let rows = |kind: &str| -> Vec<&str> {
+        let of_kind = |row: &&str| row.starts_with(&format!("{kind},"));
+        values.lines().filter(of_kind).collect()
+    };
+    assert_eq!(rows("estimate").len(), 1, "{values}");
+    assert!(rows("estimate")[0].ends_with(",94000000,93500000,94500000,2,"));
+    assert_eq!(rows("run").len(), 3);
+    assert!(rows("run")[1].ends_with(",2,1,up,goodput,bit/s,,,40000000,39500000,40500000,20,0"));
+    let html = export_run(&run, &[], ExportFormat::Html);
+    assert!(html.contains("interval unreliable: 20 samples"));
+    assert_well_formed(&html);
+}
+
 /// Pages for who wants to look at them: in the directory of the tests' output.
 #[test]
 fn pages_are_whole_files_without_scripts_or_addresses() {

@@ -86,10 +86,10 @@ fn values_of_a_path_have_a_row_for_each_hop_and_link() {
     let values = export_run(&run(document()), &[], ExportFormat::Csv);
     let id = "1a2b3c4d5e6f708192a3b4c5d6e7f809";
     for row in [
-        format!("estimate,{id},,,,,,,capacity,bit/s,,,9940000,9691500,10188500,40\n"),
-        format!("estimate,{id},,,,,,,path_mtu,bytes,,,1400,,,\n"),
-        format!("estimate,{id},hop 2,,,,,10.0.0.2,rtt,s,,,0.0025,0.0024,0.0026,40\n"),
-        format!("estimate,{id},hop 2,,,,,10.0.0.2,loss,share,,,0.025,,,\n"),
+        format!("estimate,{id},,,,,,,capacity,bit/s,,,9940000,9691500,10188500,40,\n"),
+        format!("estimate,{id},,,,,,,path_mtu,bytes,,,1400,,,,\n"),
+        format!("estimate,{id},hop 2,,,,,10.0.0.2,rtt,s,,,0.0025,0.0024,0.0026,40,\n"),
+        format!("estimate,{id},hop 2,,,,,10.0.0.2,loss,share,,,0.025,,,,\n"),
     ] {
         assert!(values.contains(&row), "{row}{values}");
     }

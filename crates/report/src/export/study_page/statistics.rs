@@ -6,14 +6,14 @@ use crate::export::wording::{self, about, count, sentence};
 use caudal_core::quantity::Unit;
 use caudal_experiment::Trial;
 use caudal_experiment::findings::{CaseFindings, Findings};
-use caudal_stats::quantile;
+use caudal_stats::{MIN_TRIALS_OF_INTERVAL, quantile};
 
 /// The number of trials, the precision of their means, their order, and their duration, as a list.
 pub(super) fn statistics(findings: &Findings, trials: &[Trial]) -> Vec<Block> {
     let mut texts = vec![
         trial_count(findings),
         format!(
-            "Intervals of {} confidence: Student's t over the results of independent trials; a case with one trial has none.",
+            "Intervals of {} confidence: Student's t over the results of independent trials; of a case with fewer than {MIN_TRIALS_OF_INTERVAL}, the minimum and maximum; a case with one trial has none.",
             wording::level(findings.confidence)
         ),
         precision(findings),
