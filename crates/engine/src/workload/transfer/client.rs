@@ -47,7 +47,7 @@ impl TransferClientHalf {
 
     /// The progress at `now_ns`.
     fn progress(&self, now_ns: u64) -> TransferProgress {
-        let moved = self.thread().map_or(0, MoverThread::bytes);
+        let moved = self.thread().map_or(0, MoverThread::arrived_bytes);
         TransferProgress {
             at_ns: now_ns.saturating_sub(self.start_ns),
             bytes: self.plan.resume_from.get() + moved,

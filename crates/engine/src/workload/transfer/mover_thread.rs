@@ -5,6 +5,7 @@ use caudal_core::transfer::TransferEnd;
 use caudal_flow::socket::DataSocket;
 use caudal_flow::{TestLimit, Wakeup};
 use caudal_sys::affinity;
+use caudal_sys::tcp::out_queue;
 use caudal_transfer::{
     ContentDestination, ContentToSend, MoverControl, MoverTerms, SessionCertificate, SinkSignals,
     TransferFailure, movers,
@@ -68,6 +69,8 @@ impl MovedContent {
 pub(super) struct MoverThread {
     signals: SinkSignals,
     bytes: Arc<AtomicU64>,
+    /// The socket of a sender over TCP.
+    sending: Option<Arc<DataSocket>>,
     /// Set when the transfer is over, before the wakeup is triggered.
     is_over: Arc<AtomicBool>,
     wakeup: Wakeup,
@@ -81,6 +84,8 @@ impl MoverThread {
     /// When the kernel gives no thread or pipe.
     pub(super) fn spawn(work: MoverWork) -> io::Result<Self> {
         let (signals, bytes) = (SinkSignals::default(), Arc::default());
+        let is_sender = matches!(work.task, MoverTask::Send(_));
+        let sending = is_sender.then(|| Arc::clone(&work.socket));
         let is_over = Arc::new(AtomicBool::new(false));
         let wakeup = Wakeup::new()?;
         let waker = wakeup.waker()?;
@@ -97,6 +102,7 @@ impl MoverThread {
         Ok(Self {
             signals,
             bytes,
+            sending,
             is_over,
             wakeup,
             thread: Some(thread),
@@ -123,9 +129,21 @@ impl MoverThread {
         self.is_over.load(Acquire) || self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Bytes of the content that were moved.
+    /// Bytes of the content that were moved; a sender over TCP has handed them to the kernel.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
+    }
+
+    /// Those of them that have arrived, or were acknowledged.
+    pub(super) fn arrived_bytes(&self) -> u64 {
+        let bytes = self.bytes();
+        match self.sending.as_deref() {
+            Some(DataSocket::Tcp(stream)) => {
+                let queued = out_queue(stream).unwrap_or(0);
+                bytes.saturating_sub(u64::from(queued))
+            }
+            _ => bytes,
+        }
     }
 
     /// Bytes of which a digest was computed.
