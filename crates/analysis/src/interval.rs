@@ -78,7 +78,8 @@ pub(crate) fn interval_between(
         .at_ns
         .checked_sub(earlier.at_ns)
         .filter(|ns| *ns > 0)?;
-    let bytes = later.counters.bytes.saturating_sub(earlier.counters.bytes);
+    let arrived = later.counters.arrived_bytes();
+    let bytes = arrived.saturating_sub(earlier.counters.arrived_bytes());
     let tcp = sender.and_then(|(earlier, later)| {
         Some(tcp_between(
             earlier.counters.tcp.as_ref()?,

@@ -378,7 +378,10 @@ impl Timeline {
             .filter_map(|reading| reading.counters.tcp.map(|tcp| tcp.app_limited))
             .collect();
         Some(MeasuredFlow {
-            bytes: last.counters.bytes.saturating_sub(first.counters.bytes),
+            bytes: last
+                .counters
+                .arrived_bytes()
+                .saturating_sub(first.counters.arrived_bytes()),
             start_ns: first.at_ns,
             elapsed_ns: span_ns,
             receiver_cpu: self

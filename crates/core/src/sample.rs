@@ -114,8 +114,11 @@ pub struct SenderCounters {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ReceiverCounters {
-    /// Payload bytes that arrived; datagrams received twice count once.
+    /// Payload bytes that arrived and were read; datagrams received twice count once.
     pub bytes: u64,
+    /// Payload bytes that have arrived behind a lost segment, as far as the kernel's counters tell: nobody can read them yet (TCP).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub waiting_bytes: u64,
     /// Distinct datagrams that arrived in time (UDP).
     pub datagrams: u64,
     /// Datagrams that arrived again (UDP).
@@ -151,6 +154,22 @@ pub struct ReceiverCounters {
     /// One-way transit times, where datagrams (UDP), or the bursts of iperf 2 over TCP, carry the sender's wall clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transit: Option<TransitTimes>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl ReceiverCounters {
+    /// Payload bytes that have arrived, read or not.
+    #[must_use]
+    pub const fn arrived_bytes(&self) -> u64 {
+        self.bytes.saturating_add(self.waiting_bytes)
+    }
 }
 
 /// The counters of one end of one flow.

@@ -1,5 +1,6 @@
 //! The counters a flow's thread writes and other threads read.
 
+use super::out_of_order::OutOfOrderBytes;
 use super::transit::TransitCounters;
 use caudal_core::readings::{ReceiverReadings, SenderReadings};
 use caudal_core::sample::{ReceiverCounters, SenderCounters};
@@ -64,6 +65,7 @@ pub(super) struct ConnectionReadings {
     pub(super) sender: Option<SenderReadings>,
     pub(super) trace: Option<TcpTrace>,
     pub(super) receiver: Option<ReceiverReadings>,
+    pub(super) out_of_order: OutOfOrderBytes,
 }
 
 impl FlowCounters {
@@ -135,6 +137,7 @@ impl FlowCounters {
         let read_sizes = self.read_sizes.get();
         ReceiverCounters {
             bytes: self.bytes.load(Relaxed),
+            waiting_bytes: 0,
             datagrams: self.datagrams.load(Relaxed),
             duplicate: self.duplicate.load(Relaxed),
             reordered: self.reordered.load(Relaxed),

@@ -23,6 +23,7 @@ mod flow_survey;
 mod interrupt;
 mod memory;
 mod opening;
+mod out_of_order;
 mod pacer;
 mod payload;
 mod peer_close;

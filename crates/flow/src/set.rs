@@ -277,11 +277,13 @@ impl FlowSet {
             .unwrap_or(0)
     }
 
-    /// Payload bytes received so far, over all flows.
+    /// Payload bytes that have arrived so far, over all flows, those included that wait behind a gap.
     pub fn received_bytes(&self) -> u64 {
-        self.with_role(Role::Receiver)
-            .map(|flow| flow.context.counters.bytes.load(Relaxed))
-            .sum()
+        let arrived = |flow: &FlowThread| {
+            let waiting = flow.waiting_bytes();
+            flow.context.counters.bytes.load(Relaxed) + waiting
+        };
+        self.with_role(Role::Receiver).map(arrived).sum()
     }
 
     /// Tells the flows in which this end sends when they will be stopped, ns of the monotonic clock.

@@ -8,7 +8,7 @@ use crate::socket::DataSocket;
 use crate::wakeup::Waker;
 use caudal_core::plan::PlannedFlow;
 use caudal_core::sample::{
-    Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpSnapshot,
+    Counters, DelaySummary, FlowEnd, Granted, ReceiverCounters, Role, Sample, Spacing, TcpSnapshot,
 };
 use caudal_core::sequence::SequenceCounts;
 use caudal_core::tcp_trace::TcpTrace;
@@ -179,15 +179,27 @@ impl FlowThread {
                 Counters::Sender(counters)
             }
             (Role::Sender, DataSocket::Udp(_)) => Counters::Sender(counters.sender()),
-            (Role::Receiver, DataSocket::Tcp(_)) => {
-                Counters::Receiver(counters.receiver(self.start_ns))
-            }
+            (Role::Receiver, DataSocket::Tcp(_)) => Counters::Receiver(ReceiverCounters {
+                waiting_bytes: self.waiting_bytes(),
+                ..counters.receiver(self.start_ns)
+            }),
             (Role::Receiver, DataSocket::Udp(socket)) => {
                 let mut counters = counters.receiver(self.start_ns);
                 counters.socket_drops =
                     udp::meminfo(socket).map_or(0, |memory| u64::from(memory.drops));
                 Counters::Receiver(counters)
             }
+        }
+    }
+
+    /// Payload bytes that have arrived behind a gap; 0 where this end does not receive over TCP.
+    pub(super) fn waiting_bytes(&self) -> u64 {
+        match (self.role, self.context.socket.tcp()) {
+            (Role::Receiver, Some(stream)) => {
+                let counters = &self.context.counters;
+                counters.with_readings(|readings| readings.out_of_order.read(stream))
+            }
+            _ => 0,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Bytes received by an application, by interval.
+//! Bytes that arrived, by interval: those behind a gap when they did, not when it was closed.
 
 use std::time::Duration;
 

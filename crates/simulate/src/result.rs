@@ -53,7 +53,7 @@ pub struct FlowResult {
     pub end: SimTime,
     /// Payload sent, without retransmissions.
     pub sent: ByteCount,
-    /// Payload received by the application at the other end.
+    /// Payload that arrived at the other end.
     pub received: ByteCount,
     /// Payload received from `start` to `end`, over that time; `None` when the flow never started.
     pub goodput: Option<BitRate>,

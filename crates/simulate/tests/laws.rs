@@ -424,8 +424,17 @@ fn goodput_never_exceeds_the_ceiling_of_the_link() {
             framing,
             ..settings
         };
+        // Every other link loses frames, at random and where its queue overflows.
+        let lossy = match seed % 2 {
+            0 => String::new(),
+            _ => format!(
+                ", loss = 0.0{}, queue = {{ frames = {} }}",
+                1 + rng.below(9),
+                5 + rng.below(50)
+            ),
+        };
         let link = pair(&format!(
-            "rate = \"{mbit}M\", delay = \"{}us\"",
+            "rate = \"{mbit}M\", delay = \"{}us\"{lossy}",
             rng.below(20_000)
         ));
         let result = run(
@@ -435,6 +444,16 @@ fn goodput_never_exceeds_the_ceiling_of_the_link() {
         );
         let ceiling = framing.tcp_ceiling(BitRate::from_bps(mbit * 1_000_000));
         assert!(result.flows[0].goodput.unwrap() <= ceiling, "{seed}");
+        for interval in &result.flows[0].intervals {
+            // The border of an interval counts a segment whole.
+            let length = interval.end.since(interval.start);
+            let segment = ByteCount::new(1500).per(length);
+            let max = ceiling.as_f64() + segment.map_or(0.0, |segment| segment.as_f64());
+            assert!(
+                interval.goodput.as_f64() <= max,
+                "{seed}: {interval:?} of {ceiling}"
+            );
+        }
     }
 }
 

@@ -99,7 +99,7 @@ impl<'a> Context<'a> {
     ) -> Option<&'a ArrivalSeries> {
         let of_direction = |series: &&ArrivalSeries| series.direction() == direction;
         let totals = self.records.iter().filter_map(|record| {
-            let received = record.received()?.bytes;
+            let received = record.received()?.arrived_bytes();
             (record.flow.direction == direction).then_some(received)
         });
         let received = totals.sum::<u64>().max(bytes.unwrap_or(0));

@@ -7,6 +7,7 @@ mod support;
 
 mod bottleneck;
 mod captures;
+mod ceiling;
 mod connect;
 mod first_screen;
 mod host_loss;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let trials = trials_of![
         bottleneck,
         captures,
+        ceiling,
         connect,
         first_screen,
         host_loss,

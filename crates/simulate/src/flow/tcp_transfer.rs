@@ -63,7 +63,7 @@ impl TcpTransfer {
         self.connection.wake(now, out);
     }
 
-    /// Delivers a segment to one side; gives the payload received by the responder's application.
+    /// Delivers a segment to one side; gives the payload that has arrived at the responder with it.
     pub(super) fn receive(
         &mut self,
         now: SimTime,
@@ -73,9 +73,11 @@ impl TcpTransfer {
     ) -> u64 {
         let request_bytes = u64::from(self.handshake.request_bytes);
         let response_bytes = u64::from(self.handshake.response_bytes);
-        let before = self.connection.responder().received();
+        let responder = self.connection.responder();
+        let (before, before_arrived) = (responder.received(), responder.arrived());
         self.connection.receive(side, now, segment);
-        let received = self.connection.responder().received();
+        let responder = self.connection.responder();
+        let (received, arrived) = (responder.received(), responder.arrived());
         if before < request_bytes && received >= request_bytes && response_bytes > 0 {
             self.connection.enter_pingpong_mode(FlowSide::Responder);
             self.connection
@@ -83,7 +85,7 @@ impl TcpTransfer {
         }
         self.connection.flush(side, out);
         self.start_payload(now, out);
-        received.max(request_bytes) - before.max(request_bytes)
+        arrived.max(request_bytes) - before_arrived.max(request_bytes)
     }
 
     /// Starts the payload when the handshake is complete.

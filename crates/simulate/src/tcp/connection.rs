@@ -233,6 +233,11 @@ impl TcpConnection {
         self.sender.acknowledged()
     }
 
+    /// The number of bytes that have arrived, those included that wait behind a gap.
+    pub(crate) const fn arrived(&self) -> u64 {
+        self.receiver.arrived()
+    }
+
     /// The number of bytes received in order.
     pub(crate) const fn received(&self) -> u64 {
         self.receiver.next()

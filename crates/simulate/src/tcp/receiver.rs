@@ -28,6 +28,8 @@ pub(super) struct Receiver {
     acknowledged: u64,
     /// Data received beyond `next`: disjoint ranges in order.
     out_of_order: Vec<(u64, u64)>,
+    /// The bytes of these ranges.
+    waiting: u64,
     /// The latest of these ranges first.
     recent: [(u64, u64); SackBlocks::MAX],
     recent_count: usize,
@@ -63,6 +65,7 @@ impl Receiver {
             next: 0,
             acknowledged: 0,
             out_of_order: Vec::new(),
+            waiting: 0,
             recent: [(0, 0); SackBlocks::MAX],
             recent_count: 0,
             duplicate: None,
@@ -79,6 +82,11 @@ impl Receiver {
 
     pub(super) const fn next(&self) -> u64 {
         self.next
+    }
+
+    /// The number of bytes that have arrived, in order or not.
+    pub(super) const fn arrived(&self) -> u64 {
+        self.next + self.waiting
     }
 
     pub(super) const fn window(&self) -> u64 {
@@ -134,7 +142,8 @@ impl Receiver {
         if let Some((_, until)) = self.out_of_order[..joined].last() {
             self.next = self.next.max(*until);
         }
-        self.out_of_order.drain(..joined);
+        let joined = self.out_of_order.drain(..joined);
+        self.waiting -= joined.map(|(from, until)| until - from).sum::<u64>();
         self.drop_acknowledged_blocks();
         let closed_gap = had_gaps && self.out_of_order.is_empty();
         let is_second_segment = self.next - self.acknowledged > u64::from(self.mss);
@@ -170,7 +179,9 @@ impl Receiver {
         if last == first && self.out_of_order.len() >= MAX_RANGES {
             return true;
         }
-        self.out_of_order.splice(first..last, [merged]);
+        let replaced = self.out_of_order.splice(first..last, [merged]);
+        let known: u64 = replaced.map(|(from, until)| until - from).sum();
+        self.waiting += merged.1 - merged.0 - known;
         // The merged range becomes the latest and replaces those it contains.
         let mut recent = [(0, 0); SackBlocks::MAX];
         recent[0] = merged;
@@ -350,6 +361,7 @@ mod tests {
                 arrived.insert(number);
                 let in_order = (0..).find(|number| !arrived.contains(number)).unwrap();
                 prop_assert_eq!(receiver.next(), in_order * 1000);
+                prop_assert_eq!(receiver.arrived(), arrived.len() as u64 * 1000);
                 let (_, blocks, is_dsack) = acknowledgement(&mut receiver);
                 prop_assert!(!is_dsack);
                 for (start, end) in blocks {
