@@ -279,8 +279,8 @@ mod tests {
                 Cause::Reordering,
                 "segments that arrive in order failed: evidence",
             ),
-            (Cause::Bufferbloat, "this link is the slowest failed"),
-            (Cause::LinkRate, "this link is the slowest failed"),
+            (Cause::Bufferbloat, "cannot tell whether a slower link"),
+            (Cause::LinkRate, "cannot tell whether a slower link"),
         ] {
             let limited = caused(cause, "evidence");
             let all = compare(&DirectionObservation {

@@ -109,7 +109,7 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
                 return start;
             }
             return format!(
-                "the assumption that this link is the slowest failed, or other traffic shares the path: {evidence}"
+                "cannot tell whether a slower link is on the path or other traffic shares it: {evidence}"
             );
         }
         Some(
@@ -165,12 +165,17 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
     }
 }
 
-/// The explanation by the start of the connection, where what is missing is no more than a few round trips at the predicted rate.
+/// The explanation by the start of the connection, where what is missing is no more than slow start takes at the predicted rate: from the
+/// initial window of 10 segments (RFC 6928) one doubling a round trip to what fills the path, and two more.
 fn time_of_start(observed: &DirectionObservation<'_>, binding: &RateBound) -> Option<String> {
-    const MAX_ROUND_TRIPS: f64 = 4.0;
+    const MIN_ROUND_TRIPS: f64 = 4.0;
+    const INITIAL_WINDOW_BITS: f64 = 10.0 * 1448.0 * 8.0;
     let missing_s = (1.0 - observed.goodput_bps / binding.rate.as_f64()) * observed.measured_s;
-    let trips = missing_s / observed.min_rtt?.as_secs_f64();
-    (trips.is_finite() && trips <= MAX_ROUND_TRIPS).then(|| {
+    let rtt_s = observed.min_rtt?.as_secs_f64();
+    let trips = missing_s / rtt_s;
+    let doublings = (binding.rate.as_f64() * rtt_s / INITIAL_WINDOW_BITS).log2();
+    let max_trips = MIN_ROUND_TRIPS.max(doublings + 2.0);
+    (trips.is_finite() && trips <= max_trips).then(|| {
         format!(
             "the start of the connection took {} of the test, {} of its round trips, in which it did not fill the path yet",
             Unit::Seconds.show(missing_s),
