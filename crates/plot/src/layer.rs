@@ -73,6 +73,15 @@ pub enum Layer {
         /// The label.
         label: String,
     },
+    /// A part of the horizontal axis in which something happened.
+    Span {
+        /// Its beginning.
+        from: f64,
+        /// Its end.
+        to: f64,
+        /// The label.
+        label: String,
+    },
     /// A reference value: a horizontal line.
     Rule {
         /// The value.
@@ -222,7 +231,7 @@ impl Layer {
             Self::Intervals { points, .. } => {
                 points.iter().all(|(x, y, _)| x.is_nan() || y.is_nan())
             }
-            Self::Event { .. } | Self::Rule { .. } | Self::Mark { .. } => true,
+            Self::Event { .. } | Self::Span { .. } | Self::Rule { .. } | Self::Mark { .. } => true,
         }
     }
 
@@ -255,7 +264,9 @@ impl Layer {
             | Self::Bars { name, .. }
             | Self::Intervals { name, .. } => vec![name],
             Self::Stack { parts, .. } => parts.iter().map(|(name, _)| name.as_str()).collect(),
-            Self::Event { .. } | Self::Rule { .. } | Self::Mark { .. } => Vec::new(),
+            Self::Event { .. } | Self::Span { .. } | Self::Rule { .. } | Self::Mark { .. } => {
+                Vec::new()
+            }
         }
     }
 }

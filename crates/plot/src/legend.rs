@@ -117,12 +117,18 @@ fn missing_sample(out: &mut String, (x, y): (f64, f64)) {
 fn annotation_text(figure: &Figure, layer: &Layer) -> Option<String> {
     let (x, y) = (figure.x.quantity, figure.y.quantity);
     match layer {
-        Layer::Event { label, .. } | Layer::Rule { label, .. } | Layer::Mark { label, .. }
+        Layer::Event { label, .. }
+        | Layer::Span { label, .. }
+        | Layer::Rule { label, .. }
+        | Layer::Mark { label, .. }
             if label.trim().is_empty() =>
         {
             None
         }
         Layer::Event { at, label } => Some(format!("{label} ({})", x.exact(*at))),
+        Layer::Span { from, to, label } => {
+            Some(format!("{label} ({} to {})", x.exact(*from), x.exact(*to)))
+        }
         Layer::Rule { at, label } => Some(format!("{label} ({})", y.exact(*at))),
         Layer::Mark { at, label } => {
             Some(format!("{label} ({}, {})", x.exact(at.0), y.exact(at.1)))
@@ -175,6 +181,10 @@ fn sample(out: &mut String, layer: &Layer, class: usize, (x, y): (f64, f64)) {
             path(&format!("p s{class}"), &marker(class, center_x, center_y));
         }
         Layer::Event { .. } => path("v", &format!("{}v14", move_to(center_x, center_y - 7.0))),
+        Layer::Span { .. } => {
+            let start = move_to(x, center_y - 7.0);
+            path("e", &format!("{start}h{SAMPLE}v14h-{SAMPLE}z"));
+        }
         Layer::Rule { .. } => path("v", &format!("{}h{SAMPLE}", move_to(x, center_y))),
         Layer::Mark { .. } => {
             let _ = write!(

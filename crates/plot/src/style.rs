@@ -29,6 +29,7 @@ svg.caudal text{fill:currentColor}\
 .caudal .k{stroke:currentColor;stroke-width:3.5;stroke-linecap:round;fill:none;stroke-opacity:.55}\
 .caudal .d{fill:currentColor}\
 .caudal .a{fill:currentColor;fill-opacity:.2}\
+.caudal .e{fill:currentColor;fill-opacity:.11}\
 .caudal .w{fill:currentColor;fill-opacity:.85}\
 .caudal .y{fill:currentColor;fill-opacity:.5}\
 .caudal .u{stroke:#fff;stroke-width:4;stroke-opacity:.85;fill:none}\

@@ -40,6 +40,48 @@ pub enum EpisodeKind {
 }
 
 impl EpisodeKind {
+    /// The name in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PathSilent => "path_silent",
+            Self::PeerStopped => "peer_stopped",
+            Self::PeerStarved => "peer_starved",
+            Self::DataSilent => "data_silent",
+            Self::MtuBlackHole => "mtu_black_hole",
+            Self::ProgramStopped => "program_stopped",
+            Self::ProgramStarved => "program_starved",
+            Self::HostSuspended => "host_suspended",
+            Self::RateLevel => "rate_level",
+            Self::Delay => "delay",
+            Self::LossPeriods => "loss_periods",
+            Self::AnotherTest => "another_test",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The name of one episode of this kind, and of several.
+    #[must_use]
+    pub const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::PathSilent | Self::DataSilent => ("outage", "outages"),
+            Self::PeerStopped => ("stop of the peer", "stops of the peer"),
+            Self::PeerStarved => (
+                "wait of the peer for a processor",
+                "waits of the peer for a processor",
+            ),
+            Self::MtuBlackHole => ("MTU black hole", "MTU black holes"),
+            Self::ProgramStopped => ("stop of this program", "stops of this program"),
+            Self::ProgramStarved => ("wait for a processor", "waits for a processor"),
+            Self::HostSuspended => ("suspension", "suspensions"),
+            Self::RateLevel => ("other level of the rate", "other levels of the rate"),
+            Self::Delay => ("delay episode", "delay episodes"),
+            Self::LossPeriods => ("loss in periods", "losses in periods"),
+            Self::AnotherTest => ("other test of the server", "other tests of the server"),
+            Self::Unknown => ("other episode", "other episodes"),
+        }
+    }
+
     /// `true` where the episode is about this end, not about the path or the peer.
     #[must_use]
     pub const fn is_own(self) -> bool {
@@ -91,5 +133,31 @@ impl EpisodeKind {
             Self::ProgramStopped | Self::HostSuspended => (own, Cause::Stopped),
             Self::ProgramStarved => (own, Cause::Cpu),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_json() {
+        for kind in [
+            EpisodeKind::PathSilent,
+            EpisodeKind::PeerStopped,
+            EpisodeKind::PeerStarved,
+            EpisodeKind::DataSilent,
+            EpisodeKind::MtuBlackHole,
+            EpisodeKind::ProgramStopped,
+            EpisodeKind::ProgramStarved,
+            EpisodeKind::HostSuspended,
+            EpisodeKind::RateLevel,
+            EpisodeKind::Delay,
+            EpisodeKind::LossPeriods,
+            EpisodeKind::AnotherTest,
+            EpisodeKind::Unknown,
+        ] {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 mod episode;
 mod kind;
+mod tally;
 
 pub use episode::Episode;
 pub use kind::EpisodeKind;
+pub use tally::EpisodeTally;

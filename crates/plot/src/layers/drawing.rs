@@ -36,6 +36,11 @@ fn add(extent: &mut Extent, figure: &Figure, layer: &Layer) {
         Layer::Bars { bars, .. } => bars::extent(extent, figure, bars),
         Layer::Intervals { points, .. } => points::extent(extent, figure, points),
         Layer::Event { at, .. } => extent.include_point(figure, *at, &[]),
+        Layer::Span { from, to, .. } => {
+            for at in [from, to] {
+                extent.include_point(figure, *at, &[]);
+            }
+        }
         Layer::Rule { at, .. } => extent.include_y(figure, *at),
         Layer::Mark { at, .. } => extent.include_point(figure, at.0, &[at.1]),
     }
@@ -87,6 +92,9 @@ pub(crate) fn draw(canvas: &mut Canvas, plot: &PlotArea, series: &SeriesSet) {
                 );
             }
             Layer::Event { at, label } => annotations::event(canvas, plot, layer_index, *at, label),
+            Layer::Span { from, to, label } => {
+                annotations::span(canvas, plot, layer_index, (*from, *to), label);
+            }
             Layer::Rule { at, label } => annotations::rule(canvas, plot, layer_index, *at, label),
             Layer::Mark { at, label } => annotations::mark(canvas, plot, layer_index, *at, label),
         }

@@ -131,6 +131,11 @@ fn layer(ordinary: bool) -> impl Strategy<Value = Layer> {
         )
             .prop_map(|(name, points)| Layer::Intervals { name, points }),
         (number(ordinary), label()).prop_map(|(at, label)| Layer::Event { at, label }),
+        (number(ordinary), number(ordinary), label()).prop_map(|(from, to, label)| Layer::Span {
+            from,
+            to,
+            label
+        }),
         (number(ordinary), label()).prop_map(|(at, label)| Layer::Rule { at, label }),
         ((number(ordinary), number(ordinary)), label())
             .prop_map(|(at, label)| Layer::Mark { at, label }),

@@ -3,7 +3,7 @@
 use super::direction_result::{DirectionResult, add_directions};
 use crate::compare::run_metrics::RunMetrics;
 use crate::export::figures::{
-    lines_figure, loss_figure, numbered, rates_figure, rtt_figure, window_figure,
+    lines_figure, loss_figure, numbered, rates_figure, rtt_figure, window_figure, with_episodes,
 };
 use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::value_table::{ValueRow, ValueTable};
@@ -13,7 +13,7 @@ use crate::kind_report::KindReport;
 use crate::timeline::quantities::{
     bytes, cwnd_bytes, datagrams, jitter_s, lost, retransmits, rtt_s,
 };
-use crate::timeline::{FlowTimeline, flows_of_run, totals_of_run};
+use crate::timeline::{FlowTimeline, end_of, flows_of_run, totals_of_run};
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::plan::Direction;
 use caudal_core::quantity::{Unit, size};
@@ -77,9 +77,13 @@ impl KindReport for BulkReport {
                 ]
             }
         };
+        let end_s = end_of(&flows).unwrap_or(0.0);
+        let figures = figures
+            .into_iter()
+            .map(|figure| figure.map(|figure| with_episodes(figure, &run.episodes, end_s)));
         vec![
             ("Runs", runs(&run.repeats)),
-            ("Figures", numbered(figures)),
+            ("Figures", numbered(figures.collect())),
             ("Connections", connections(&flows)),
         ]
     }

@@ -265,6 +265,10 @@ fn notes(comparison: &Comparison, first: &Side, second: &Side, count: usize) -> 
             notes.push(format!("{count} of {name} left out: {why}"));
         }
     }
+    if !(first.episodes.is_empty() && second.episodes.is_empty()) {
+        let (a, b) = (&first.episodes, &second.episodes);
+        notes.push(format!("episodes: A {a}; B {b}"));
+    }
     if count > 1 {
         let alpha = trimmed((1.0 - comparison.confidence) * 100.0);
         notes.push(format!(

@@ -1,5 +1,6 @@
 //! One side of a comparison: the results of its runs by case and metric, and their conditions.
 
+use caudal_core::episode::EpisodeTally;
 use caudal_core::quantity::Unit;
 use caudal_core::run::{Run, RunOutcome};
 use caudal_experiment::Trial;
@@ -103,6 +104,8 @@ pub struct Side {
     pub conditions: Conditions,
     /// The number of runs left out, by the reason.
     pub left_out: BTreeMap<LeftOutReason, usize>,
+    /// The episodes of its runs.
+    pub episodes: EpisodeTally,
 }
 
 impl Side {
@@ -239,6 +242,7 @@ impl Side {
     fn add_run_metrics(&mut self, run: &Run, at_s: f64) {
         let mut found = RunMetrics::default();
         kind_report(run.kind()).metrics(run, at_s, &mut found);
+        self.episodes += run.episodes.iter().collect();
         let rate = run.search().and_then(|search| search.found.rate_bps);
         let rate = rate.map(|rate| rate as f64);
         found.add("", "rate", Some(Unit::BitPerSecond), at_s, rate);

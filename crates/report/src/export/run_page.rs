@@ -6,11 +6,15 @@ use super::study_page::{counted_items, environment};
 use super::wording::{self, about};
 use crate::kind_report::KindReport;
 use crate::kinds::kind_report;
+use caudal_core::episode::Episode;
 use caudal_core::prediction::PredictionCheck;
 use caudal_core::quantity::Unit;
 use caudal_core::run::Run;
 use caudal_core::text::ExternalText;
 use caudal_store::SampleSeries;
+
+/// Maximum number of episodes that a page shows.
+const MAX_EPISODES: usize = 30;
 
 /// The report of a run. With `data`, its document is in the file of that name beside it.
 #[must_use]
@@ -19,6 +23,7 @@ pub fn run_page(run: &Run, series: &[SampleSeries], data: Option<&str>) -> Page 
     let environment = run.environment.as_ref().map(environment);
     let mut sections = vec![
         ("Result", result(run, kind)),
+        ("Episodes", episodes(&run.episodes)),
         ("Predicted, observed", predictions(run.predictions())),
     ];
     sections.extend(kind.sections(run, series));
@@ -92,6 +97,45 @@ fn result(run: &Run, kind: &dyn KindReport) -> Vec<Block> {
         sentences.push("The run has no result.".to_owned());
     }
     sentences.into_iter().map(Block::Lead).collect()
+}
+
+/// The times in which the test did not run its usual course.
+fn episodes(episodes: &[Episode]) -> Vec<Block> {
+    if episodes.is_empty() {
+        return Vec::new();
+    }
+    let row = |episode: &Episode| {
+        let seconds = |at_s: f64| Cell::new(Unit::Seconds.show(at_s));
+        let (name, _) = episode.kind.names();
+        let name = match episode.direction {
+            Some(direction) => format!("{}: {name}", direction.in_text()),
+            None => name.to_owned(),
+        };
+        let to = episode
+            .to_s
+            .map_or_else(|| Cell::new("to the end"), seconds);
+        let cells = vec![
+            seconds(episode.from_s),
+            to,
+            Cell::new(episode.evidence.clone()),
+        ];
+        (name, cells)
+    };
+    let mut columns = ["from", "to"].map(TableColumn::number).to_vec();
+    columns.push(TableColumn::words("evidence"));
+    vec![Block::Table(Table {
+        caption: "Times in which the test did not run its usual course".to_owned(),
+        corner: "episode".to_owned(),
+        columns,
+        rows: episodes.iter().take(MAX_EPISODES).map(row).collect(),
+        note: (episodes.len() > MAX_EPISODES).then(|| {
+            let more = episodes.len() - MAX_EPISODES;
+            format!(
+                "{} are in the data.",
+                wording::count(more as u64, "more episode")
+            )
+        }),
+    })]
 }
 
 fn predictions(checks: &[PredictionCheck]) -> Vec<Block> {

@@ -32,7 +32,7 @@ impl ValueRow<'_> {
         Column::new(
             "kind",
             "",
-            "the kind of the row: `estimate` over all trials of a case (or of a run, or over the runs of `--repeat`), `run` for one run of several, `predicted`, `simulated`, `published`, `trial` for one trial's value, `interval` for a part of a trial or run, `sample` for one round trip or file transfer",
+            "the kind of the row: `estimate` over all trials of a case (or of a run, or over the runs of `--repeat`), `run` for one run of several, `predicted`, `simulated`, `published`, `trial` for one trial's value, `episode` for a time in which a run did not run its usual course (its length; `metric` is its kind; one that lasts to the end ends with the last interval), `interval` for a part of a trial or run, `sample` for one round trip or file transfer",
             |row| row.kind.to_owned(),
         ),
         Column::new("id", "", "the study's or run's id", |row| row.id.to_owned()),

@@ -6,8 +6,9 @@ use crate::round_trip_series::round_trip_series;
 use crate::timeline::quantities::{
     bytes, cwnd_bytes, datagrams, goodput_bps, jitter_s, lost, reordered, retransmits, rtt_s,
 };
-use crate::timeline::{FlowTimeline, flows_of_run, flows_of_trial};
+use crate::timeline::{FlowTimeline, end_of, flows_of_run, flows_of_trial};
 use caudal_core::interval::Interval;
+use caudal_core::plan::Direction;
 use caudal_core::run::Run;
 use caudal_experiment::Scalar;
 use caudal_experiment::Trial;
@@ -174,12 +175,26 @@ pub fn run_values(run: &Run, series: &[SampleSeries]) -> String {
             ..row.clone()
         });
     }
+    let flows = flows_of_run(run, 0.0);
+    for episode in &run.episodes {
+        let end_s = episode.to_s.or_else(|| end_of(&flows));
+        table.push(&ValueRow {
+            kind: "episode",
+            flow: episode.direction.map_or("", Direction::name),
+            metric: episode.kind.name(),
+            unit: "s",
+            start_s: Some(episode.from_s),
+            end_s,
+            value: end_s.map_or(0.0, |end_s| (end_s - episode.from_s).max(0.0)),
+            ..row.clone()
+        });
+    }
     let of_shown = ValueRow {
         repeat: run.shown_repeat().map(u64::from),
         ..row.clone()
     };
-    for flow in flows_of_run(run, 0.0) {
-        push_intervals(&mut table, &of_shown, &flow);
+    for flow in &flows {
+        push_intervals(&mut table, &of_shown, flow);
     }
     for one in round_trip_series(series) {
         let flow = one.size_bytes.map_or_else(

@@ -19,6 +19,13 @@ pub struct FlowTimeline {
     pub intervals: Vec<Interval>,
 }
 
+/// The end of the last interval of any of the flows, s; `None` without intervals.
+#[must_use]
+pub fn end_of(flows: &[FlowTimeline]) -> Option<f64> {
+    let ends = flows.iter().filter_map(|flow| flow.intervals.last());
+    ends.map(|last| last.end_s).max_by(f64::total_cmp)
+}
+
 impl FlowTimeline {
     /// `quantity` as a step line: the value of each interval from its beginning, NaN where a gap begins, and the last
     /// value once more at the end.

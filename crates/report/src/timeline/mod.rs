@@ -9,5 +9,5 @@ mod sources;
 #[cfg(test)]
 pub(crate) mod test_intervals;
 
-pub use flow_timeline::FlowTimeline;
+pub use flow_timeline::{FlowTimeline, end_of};
 pub use sources::{flows_of_run, flows_of_trial, totals_of_run};

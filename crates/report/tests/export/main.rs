@@ -130,6 +130,31 @@ fn several_runs_are_all_shown_with_their_mean_first_and_doubtful_intervals_said_
     assert_well_formed(&html);
 }
 
+#[test]
+fn episodes_are_a_table_rows_of_values_and_spans_of_figures() {
+    let mut run = example::imported();
+    run.episodes = serde_json::from_value(json!([
+        {"kind": "path_silent", "from_s": 1.25, "to_s": 2.5, "evidence": "nothing came"},
+        {"kind": "loss_periods", "from_s": 0.5, "direction": "up", "evidence": "<b>lost</b>"},
+    ]))
+    .unwrap();
+    let page = export_run(&run, &[], ExportFormat::Markdown);
+    for row in [
+        "| outage | 1.250 s | 2.500 s | nothing came |",
+        "| upload: loss in periods | 500 ms | to the end | &lt;b>lost&lt;/b> |",
+    ] {
+        assert!(page.contains(row), "{row}:\n{page}");
+    }
+    let values = export_run(&run, &[], ExportFormat::Csv);
+    let outage = "path_silent,s,1.250000,2.500000,1.25,";
+    let open = "up,loss_periods,s,0.500000,";
+    assert!(values.contains(outage) && values.contains(open), "{values}");
+    let figure = export_run(&run, &[], ExportFormat::Svg);
+    assert!(figure.matches("class=\"e\"").count() >= 2, "{figure}");
+    let html = export_run(&run, &[], ExportFormat::Html);
+    assert_well_formed(&html);
+}
+
 /// Pages for who wants to look at them: in the directory of the tests' output.
 #[test]
 fn pages_are_whole_files_without_scripts_or_addresses() {

@@ -13,5 +13,5 @@ pub use figure_group::figure_group;
 pub use lines::{lines_figure, rtt_figure};
 pub use loss::loss_figure;
 pub use rates::rates_figure;
-pub use time_figure::time_figure;
+pub use time_figure::{time_figure, with_episodes};
 pub use window::window_figure;

@@ -1,8 +1,13 @@
 //! The parts that all figures over time have.
 
+use crate::export::page::CaptionedFigure;
 use crate::export::wording;
 use crate::timeline::FlowTimeline;
+use caudal_core::episode::Episode;
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
+
+/// Maximum number of episodes that a figure shows.
+const MAX_SPANS: usize = 20;
 
 /// A figure whose horizontal axis is time, of `what` its layers show.
 pub fn time_figure(title: &str, what: &str, y: Axis, layers: Vec<Layer>) -> Figure {
@@ -23,6 +28,23 @@ pub fn warm_up_end(from: Option<f64>) -> Option<Layer> {
         at,
         label: "measured from here".to_owned(),
     })
+}
+
+/// A figure over the time of a run that ends at `end_s`, with its episodes behind what it shows.
+#[must_use]
+pub fn with_episodes(
+    mut captioned: CaptionedFigure,
+    episodes: &[Episode],
+    end_s: f64,
+) -> CaptionedFigure {
+    let drawn = episodes.iter().take(MAX_SPANS);
+    let spans = drawn.map(|episode| Layer::Span {
+        from: episode.from_s.min(end_s),
+        to: episode.to_s.unwrap_or(end_s).min(end_s),
+        label: episode.kind.names().0.to_owned(),
+    });
+    captioned.figure.layers.splice(0..0, spans);
+    captioned
 }
 
 /// The sentence on gaps.
