@@ -8,7 +8,7 @@ use caudal_views::column::{Column, optional};
 use serde::Deserialize;
 
 /// The columns of a list as comma-separated values.
-pub const LIST_COLUMNS: [Column<StoreEntry>; 21] = [
+pub const LIST_COLUMNS: [Column<StoreEntry>; 22] = [
     Column::new("id", "", "the id: 32 hexadecimal digits", |entry| {
         entry.id.clone()
     }),
@@ -118,6 +118,12 @@ pub const LIST_COLUMNS: [Column<StoreEntry>; 21] = [
     Column::new("started_ns", "ns", "the start, since 1970", |entry| {
         entry.started_ns.to_string()
     }),
+    Column::new(
+        "episodes",
+        "",
+        "the times in which the test did not run its usual course; empty where there were none",
+        |entry| optional(entry.headline.episodes),
+    ),
 ];
 
 /// A list as comma-separated values, with the names of the columns in the first row.

@@ -27,6 +27,9 @@ pub struct Headline {
     pub up_bps: Option<f64>,
     /// The payload received by the client of such a run, bit/s.
     pub down_bps: Option<f64>,
+    /// The times in which the test did not run its usual course; absent where there were none, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub episodes: Option<u64>,
 }
 
 impl From<&Run> for Headline {
@@ -36,7 +39,7 @@ impl From<&Run> for Headline {
     /// given. Their round-trip times are averaged. Of round-trip times by message size the smallest size counts. A search
     /// for a rate gives the rate found, a test of latency under load its last phase, file transfers those of one cell, a path its host.
     fn from(run: &Run) -> Self {
-        match &run.result {
+        let results = match &run.result {
             Some(RunResult::Path(path)) => of_path(&path.report),
             Some(RunResult::Connect(report)) => of_connect(report),
             Some(RunResult::Quality(report)) => of_quality(report),
@@ -47,6 +50,11 @@ impl From<&Run> for Headline {
                 ..Self::default()
             },
             Some(RunResult::Throughput(_)) | None => of_bulk(run),
+        };
+        let episodes = run.episodes.len() as u64;
+        Self {
+            episodes: (episodes > 0).then_some(episodes),
+            ..results
         }
     }
 }

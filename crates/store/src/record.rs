@@ -39,7 +39,7 @@ impl Store {
             let headline = &run.headline;
             writer
                 .execute(
-                    "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     params![
                         run.id,
                         run.kind.name(),
@@ -61,6 +61,7 @@ impl Store {
                         environment.varying,
                         headline.up_bps,
                         headline.down_bps,
+                        headline.episodes,
                     ],
                 )
                 .map_err(|error| match trial {

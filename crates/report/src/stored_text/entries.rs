@@ -56,6 +56,9 @@ pub(super) fn entry_result(entry: &StoreEntry) -> String {
     if headline.goodput_bps.is_none() {
         parts.extend(headline.rtt_us.map(text::time_us));
     }
+    if let Some(episodes) = headline.episodes {
+        parts.push(text::counted(episodes, "episode"));
+    }
     if entry.outcome != "done" || parts.is_empty() {
         parts.push(entry.outcome.clone());
     }
