@@ -448,7 +448,7 @@ fn goodput_never_exceeds_the_ceiling_of_the_link() {
             // The border of an interval counts a segment whole.
             let length = interval.end.since(interval.start);
             let segment = ByteCount::new(1500).per(length);
-            let max = ceiling.as_f64() + segment.map_or(0.0, |segment| segment.as_f64());
+            let max = ceiling.as_f64() + segment.map_or(0.0, BitRate::as_f64);
             assert!(
                 interval.goodput.as_f64() <= max,
                 "{seed}: {interval:?} of {ceiling}"
