@@ -2,7 +2,7 @@
 
 use super::context::{Context, DirectionFlows};
 use super::host_drops::{receiver_drops, total};
-use super::loss_structure::{loss_fraction, loss_periods};
+use super::loss_structure::{loss_fraction_of_flows, loss_periods};
 use caudal_core::episode::Episode;
 use caudal_core::interval::ServerAccount;
 use caudal_core::loss::{Loss, LossLocation, RefusedSends};
@@ -93,25 +93,32 @@ impl Counts {
     }
 }
 
-/// The receiver's final counts of the only flow of a direction, where what it sent is known as well.
-fn only_flow<'a>(flows: &DirectionFlows<'a>) -> Option<&'a SequenceCounts> {
-    let [record] = flows.records.as_slice() else {
-        return None;
-    };
-    record.receiver.as_ref()?.sequence.as_ref()
+/// The receivers' final counts of the flows of a direction, where what all of them sent is known as well.
+fn counts_of<'a>(flows: &DirectionFlows<'a>) -> Option<Vec<&'a SequenceCounts>> {
+    let of_flow = |record: &&'a FlowRecord| record.receiver.as_ref()?.sequence.as_ref();
+    flows.records.iter().map(of_flow).collect()
 }
 
-/// The periods in which the datagrams of the only flow of a direction were lost, where no interruption explains them.
+/// The periods in which the datagrams of a direction were lost, where no interruption explains them: those of the flow that lost most in
+/// periods, with the number of flows that did.
 pub(super) fn loss_episode(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Option<Episode> {
-    let received = flows.records.first()?.received()?;
-    let at_s = |ns: u64| ns as f64 / 1e9;
-    let span_s = (at_s(received.first_ns), at_s(received.last_ns));
-    let found = loss_periods(
-        only_flow(flows)?,
-        flows.direction,
-        span_s,
-        context.confidence,
-    )?;
+    let periods_of = |record: &&FlowRecord| {
+        let received = record.received()?;
+        let sequence = record.receiver.as_ref()?.sequence.as_ref()?;
+        let at_s = |ns: u64| ns as f64 / 1e9;
+        let span_s = (at_s(received.first_ns), at_s(received.last_ns));
+        let found = loss_periods(sequence, flows.direction, span_s, context.confidence)?;
+        Some((sequence.lost, found))
+    };
+    let all: Vec<(u64, Episode)> = flows.records.iter().filter_map(periods_of).collect();
+    let (count, of) = (all.len(), flows.records.len());
+    let (_, mut found) = all.into_iter().max_by_key(|(lost, _)| *lost)?;
+    if of > 1 {
+        found.evidence = format!(
+            "{count} of {of} flows, the one that lost most: {}",
+            found.evidence
+        );
+    }
     let (from_s, to_s) = (found.from_s, found.to_s.unwrap_or(found.from_s));
     let is_known = |one: &Episode| {
         one.kind.limit(flows.direction).is_some()
@@ -135,9 +142,8 @@ pub(super) fn loss(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Loss {
     // Losses outside all runs are losses of which only the number is known.
     let runs_cover_losses =
         counts.runs.count > 0 || counts.lost == 0 || context.timeline.server_account().is_full();
-    let fraction = match only_flow(flows) {
-        Some(sequence) => loss_fraction(sequence, context.confidence),
-        // Flows over one path lose together: the interval is that of independent ones.
+    let fraction = match counts_of(flows) {
+        Some(sequences) => loss_fraction_of_flows(&sequences, context.confidence),
         None => wilson(
             counts.lost.min(counts.sent),
             counts.sent,

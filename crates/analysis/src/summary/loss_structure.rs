@@ -39,6 +39,42 @@ pub(super) fn loss_fraction(counts: &SequenceCounts, confidence: f64) -> Option<
     Some(by_cycles(counts, fraction, confidence).unwrap_or_else(|| Estimate::single(fraction)))
 }
 
+/// The same of several flows over one path. Where what they lost is independent, all datagrams count as one sample. Where it is not, the
+/// flows lose together: their intervals add up, each by its part of the datagrams, and one without an interval leaves all without.
+pub(super) fn loss_fraction_of_flows(
+    flows: &[&SequenceCounts],
+    confidence: f64,
+) -> Option<Estimate> {
+    if let [only] = flows {
+        return loss_fraction(only, confidence);
+    }
+    let lost: u64 = flows.iter().map(|one| one.lost.min(one.expected)).sum();
+    let expected: u64 = flows.iter().map(|one| one.expected).sum();
+    if !flows.iter().any(|one| are_clustered(one)) {
+        return wilson(lost, expected, confidence);
+    }
+    let fraction = lost as f64 / expected.max(1) as f64;
+    let (mut low, mut high, mut n) = (0.0, 0.0, u64::MAX);
+    for one in flows.iter().filter(|one| one.expected > 0) {
+        let found = loss_fraction(one, confidence)?;
+        if found.confidence <= 0.0 {
+            return Some(Estimate::single(fraction));
+        }
+        let part = one.expected as f64 / expected as f64;
+        low += part * (found.mean - found.low);
+        high += part * (found.high - found.mean);
+        n = n.min(found.n);
+    }
+    Some(Estimate {
+        mean: fraction,
+        low: (fraction - low).max(0.0),
+        high: (fraction + high).min(1.0),
+        confidence,
+        n,
+        method: IntervalMethod::BatchMeansT,
+    })
+}
+
 fn by_cycles(counts: &SequenceCounts, fraction: f64, confidence: f64) -> Option<Estimate> {
     let cycles = &counts.periods.cycles;
     if cycles.count < MIN_CYCLES || cycles.numbers <= 0.0 {
@@ -164,6 +200,26 @@ mod tests {
         let one = loss_periods(&one, Direction::Up, (0.0, 2.0), 0.95).unwrap();
         assert_eq!(one.evidence, "a loss period of 20 datagrams, 20 ms");
         assert_eq!((one.from_s, one.to_s), (0.5, Some(0.52)));
+    }
+
+    #[test]
+    fn flows_that_lose_together_have_no_narrower_interval_than_one_of_them() {
+        let one = periodic();
+        let alone = loss_fraction(&one, 0.95).unwrap();
+        let together = loss_fraction_of_flows(&[&one, &one, &one], 0.95).unwrap();
+        assert_eq!(together.method, IntervalMethod::BatchMeansT);
+        assert!(
+            (together.low - alone.low).abs() < 1e-9 && (together.high - alone.high).abs() < 1e-9
+        );
+        // Too few periods in one of them for an interval of all.
+        let few = counts(2000, |number| (500..520).contains(&number));
+        let mixed = loss_fraction_of_flows(&[&one, &few], 0.95).unwrap();
+        assert_eq!(mixed.method, IntervalMethod::SingleValue);
+        // Independent losses are one sample.
+        let independent = counts(1000, |number| number % 97 == 0);
+        let pooled = loss_fraction_of_flows(&[&independent, &independent], 0.95);
+        assert_eq!(pooled, wilson(22, 2000, 0.95));
+        assert_eq!(loss_fraction_of_flows(&[], 0.95), wilson(0, 0, 0.95));
     }
 
     #[test]
