@@ -164,6 +164,39 @@ fn an_acknowledgement_of_what_was_not_captured_says_so() {
 }
 
 #[test]
+fn an_end_that_does_not_answer_for_seconds_is_an_outage() {
+    let again = |at_us| up(at_us, 1_001, 5_001, 1_000);
+    let mut segments = vec![
+        up(20_000, 1_001, 5_001, 1_000),
+        again(320_000),
+        again(920_000),
+        again(2_120_000),
+        down(2_130_000, 5_001, 2_001, 0),
+    ];
+    let report = after_handshake(&segments);
+    let text = message(&report, &FindingCode::Outage);
+    assert!(
+        text.starts_with("nothing came from the server from 0.0 to 2.1 s after the first frame"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("while the client sent 3 segments again"),
+        "{text}"
+    );
+    segments.pop();
+    let report = after_handshake(&segments);
+    let text = message(&report, &FindingCode::Outage);
+    assert!(text.contains("from 0.0 s on"), "{text}");
+    // A single loss is none.
+    let report = after_handshake(&[
+        segments[0],
+        again(1_520_000),
+        down(1_530_000, 5_001, 2_001, 0),
+    ]);
+    assert!(!has(&report, &FindingCode::Outage));
+}
+
+#[test]
 fn windows_that_close_fill_and_open_are_counted() {
     let segments = [
         down(15_000, 5_001, 1_001, 0).window(2_000),

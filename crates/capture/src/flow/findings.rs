@@ -42,6 +42,7 @@ impl FlowState {
                     findings.of_path(name, watch);
                 }
             }
+            findings.of_silence(tracker, self.last_ns.saturating_sub(self.first_ns));
             findings.of_recovery(tracker, tcp);
             findings.of_windows(tracker, tcp);
             findings.of_offloads(tracker, tcp);
@@ -326,6 +327,37 @@ impl FlowFindings<'_> {
         self.seen(log, FindingCode::AckedNotCaptured, |n| {
             format!("{n} acknowledgements are of bytes that were not captured")
         });
+    }
+
+    /// The times in which an end was not heard.
+    fn of_silence(&mut self, tracker: &TcpTracker, flow_ns: u64) {
+        let ends = [
+            ("server", "client", &tracker.server),
+            ("client", "server", &tracker.client),
+        ];
+        for (name, other, half) in ends {
+            let Some((count, longest)) = half.silence.finish(flow_ns) else {
+                continue;
+            };
+            let s = |ns: u64| ns as f64 / 1e9;
+            let from_s = s(longest.from_ns);
+            let when = match longest.to_ns {
+                Some(to_ns) => format!("from {from_s:.1} to {:.1} s", s(to_ns)),
+                None => format!("from {from_s:.1} s on"),
+            };
+            let more = match count {
+                1 => String::new(),
+                count => format!(", the longest of {count} such times"),
+            };
+            let message = format!(
+                "nothing came from the {name} {when} after the first frame, while the {other} sent {} segments again{more}",
+                longest.repeated
+            );
+            let mut finding = Finding::new(FindingCode::Outage, message);
+            finding.frames = vec![longest.frame];
+            finding.count = count;
+            self.push(finding);
+        }
     }
 
     fn of_windows(&mut self, tracker: &TcpTracker, tcp: &TcpAnalysis) {

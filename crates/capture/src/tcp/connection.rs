@@ -165,7 +165,9 @@ impl Step<'_, '_> {
             self.acknowledge(seq, &mut outcome);
         }
         self.window(&mut outcome);
+        self.me.silence.heard(segment.since_start_ns);
         if class.is_retransmission() {
+            self.other.silence.repeated(segment.frame);
             self.retransmission(seq, class);
         }
         self.me.last_was_keep_alive = class == SegmentClass::KeepAlive;

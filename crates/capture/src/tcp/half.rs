@@ -3,6 +3,7 @@
 use super::gaps::Gaps;
 use super::path_mtu::PathMtuWatch;
 use super::segmentation::SegmentCounter;
+use super::silence::SilenceWatch;
 use super::stamps::SentStamps;
 use super::unacked::UnackedSegments;
 use crate::bins::ByteBins;
@@ -45,6 +46,8 @@ pub(crate) struct TcpHalf {
     /// From the first report of ICMP or the first retransmission on.
     pub(crate) path_mtu: Option<Box<PathMtuWatch>>,
     pub(crate) counts: HalfCounts,
+    /// Times in which this end was not heard.
+    pub(crate) silence: SilenceWatch,
     pub(crate) segments: SegmentCounter,
     pub(crate) runs: PushRunCounter,
     pub(crate) bins: ByteBins,

@@ -10,6 +10,7 @@ mod opening;
 mod path_mtu;
 mod segment;
 mod segmentation;
+mod silence;
 mod stamps;
 mod unacked;
 

@@ -83,6 +83,8 @@ pub enum FindingCode {
     Retransmissions,
     /// Segments were sent again after a timeout.
     Timeouts,
+    /// Nothing came from an end for a time, although it was sent to again and again.
+    Outage,
     /// Segments were sent again although they had arrived.
     SpuriousRetransmissions,
     /// Segments arrived out of order.
@@ -141,7 +143,7 @@ const fn facts(
 }
 
 /// Every code of this version, the most important of a severity first.
-static CODES: [CodeFacts; 51] = [
+static CODES: [CodeFacts; 52] = [
     facts(
         FindingCode::NothingCaptured,
         "nothing-captured",
@@ -393,6 +395,13 @@ static CODES: [CodeFacts; 51] = [
         FindingSeverity::Problem,
         "segments were sent again: loss on the path, or far behind schedule",
         "compare with a capture at the other end to see where segments are lost",
+    ),
+    facts(
+        FindingCode::Outage,
+        "outage",
+        FindingSeverity::Problem,
+        "nothing came from an end for a second or longer, although it was sent to again and again: the path was interrupted, or its host down",
+        "look at what the network, or that host, did at that time",
     ),
     facts(
         FindingCode::Timeouts,
