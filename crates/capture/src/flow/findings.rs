@@ -37,12 +37,14 @@ impl FlowState {
         if let (FlowKindState::Tcp(tracker), Some(tcp)) = (&self.kind, &flow.tcp) {
             findings.of_handshake(tracker, tcp);
             findings.of_ending(tracker, tcp);
-            for (name, half) in [("client", &tracker.client), ("server", &tracker.server)] {
+            let flow_ns = self.last_ns.saturating_sub(self.first_ns);
+            let (client, server) = (&tracker.client, &tracker.server);
+            for (name, half, other) in [("client", client, server), ("server", server, client)] {
                 if let Some(watch) = &half.path_mtu {
-                    findings.of_path(name, watch);
+                    findings.of_path(name, watch, other.is_heard_again(flow_ns));
                 }
             }
-            findings.of_silence(tracker, self.last_ns.saturating_sub(self.first_ns));
+            findings.of_silence(tracker, flow_ns);
             findings.of_recovery(tracker, tcp);
             findings.of_windows(tracker, tcp);
             findings.of_offloads(tracker, tcp);
@@ -246,9 +248,12 @@ impl FlowFindings<'_> {
     }
 
     /// Path MTU: what ICMP reported, and what silence suggests.
-    fn of_path(&mut self, name: &str, watch: &PathMtuWatch) {
+    /// What the path made of large segments of an end; `is_heard_again` where the other was silent altogether, and is not any more.
+    fn of_path(&mut self, name: &str, watch: &PathMtuWatch, is_heard_again: bool) {
         let repeated = &watch.most_repeated;
-        if watch.reported.is_none() && repeated.timeouts >= MIN_BLACK_HOLE_TIMEOUTS {
+        let is_outage = is_heard_again && watch.shrunk.is_none();
+        let is_suspect = watch.reported.is_none() && !is_outage;
+        if is_suspect && repeated.timeouts >= MIN_BLACK_HOLE_TIMEOUTS {
             let times = repeated.timeouts;
             let message = format!(
                 "the {name} sent a large segment again after {times} timeouts without an acknowledgement, and no ICMP message came"
@@ -332,13 +337,18 @@ impl FlowFindings<'_> {
     /// The times in which an end was not heard.
     fn of_silence(&mut self, tracker: &TcpTracker, flow_ns: u64) {
         let ends = [
-            ("server", "client", &tracker.server),
-            ("client", "server", &tracker.client),
+            ("server", "client", &tracker.server, &tracker.client),
+            ("client", "server", &tracker.client, &tracker.server),
         ];
-        for (name, other, half) in ends {
+        for (name, other, half, sender) in ends {
             let Some((count, longest)) = half.silence.finish(flow_ns) else {
                 continue;
             };
+            // An end that gets no segment because they are too large is silent as well.
+            let watch = sender.path_mtu.as_ref();
+            if watch.is_some_and(|watch| watch.shrunk.is_some() || watch.reported.is_some()) {
+                continue;
+            }
             let s = |ns: u64| ns as f64 / 1e9;
             let from_s = s(longest.from_ns);
             let when = match longest.to_ns {

@@ -96,6 +96,12 @@ pub(crate) struct HalfCounts {
 }
 
 impl TcpHalf {
+    /// `true` where this end was silent for a time, at most to the end of the flow after `flow_ns`, and was heard again.
+    pub(crate) fn is_heard_again(&self, flow_ns: u64) -> bool {
+        let silence = self.silence.finish(flow_ns);
+        silence.is_some_and(|(_, longest)| longest.to_ns.is_some())
+    }
+
     /// A sequence number of this direction, relative and unwrapped: the one nearest to `next`.
     #[inline]
     pub(crate) fn relative(&self, seq: u32) -> i64 {
