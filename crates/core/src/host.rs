@@ -1,5 +1,6 @@
 //! The host at one end of a test, and the resources that end used.
 
+use crate::drop_reasons::DropReasons;
 use crate::host_drops::{HostDrops, InterfaceTraffic};
 use crate::lab_link::LabLink;
 use crate::text::ExternalText;
@@ -89,6 +90,9 @@ pub struct Usage {
     /// Packets that the kernel dropped, of all traffic of the host; absent where it does not show its counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drops: Option<HostDrops>,
+    /// The packets that the kernel of the machine dropped, by its own reasons; absent where this program may not read them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop_reasons: Option<DropReasons>,
     /// The traffic of the interface towards the peer, of all programs; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interface: Option<InterfaceTraffic>,
@@ -112,6 +116,10 @@ impl Usage {
                 udp_checksum_errors: add(sum.udp_checksum_errors, more.udp_checksum_errors),
                 tcp_checksum_errors: add(sum.tcp_checksum_errors, more.tcp_checksum_errors),
                 drops: sum.drops.zip(more.drops).map(|(sum, more)| sum.plus(&more)),
+                drop_reasons: sum
+                    .drop_reasons
+                    .zip(more.drop_reasons)
+                    .map(|(sum, more)| sum.plus(more)),
                 interface: sum
                     .interface
                     .zip(more.interface)

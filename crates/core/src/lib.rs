@@ -5,6 +5,7 @@ pub mod arrivals;
 pub mod bottleneck;
 pub mod connect;
 pub mod date;
+pub mod drop_reasons;
 pub mod echo;
 pub mod episode;
 pub mod event;

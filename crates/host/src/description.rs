@@ -1,11 +1,13 @@
 //! The machine an end of a test runs on: its description, and the resources used during a test.
 
 use crate::drop_meter::DropMeter;
+use crate::drop_recorder::DropRecorder;
 use caudal_analysis::window::WINDOW_SYSCTLS;
 use caudal_core::host::{Host, Usage};
 use caudal_sys::clock::{monotonic_ns, process_cpu};
 use caudal_sys::{affinity, host, interface};
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// The kernel settings that limit what a test can reach, beside those that bound windows.
 const SYSCTLS: [&str; 1] = ["net.core.default_qdisc"];
@@ -59,7 +61,7 @@ pub fn describe_host(tool: &str, peer: Option<SocketAddr>) -> Host {
 }
 
 /// The counters of this machine as they were when a test began.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct UsageMeter {
     cpu_ns: u64,
     steal_ns: Option<u64>,
@@ -70,6 +72,7 @@ pub struct UsageMeter {
     udp: Option<host::UdpMib>,
     tcp_checksum_errors: Option<u64>,
     drops: DropMeter,
+    recorder: Option<Arc<DropRecorder>>,
 }
 
 impl UsageMeter {
@@ -87,6 +90,7 @@ impl UsageMeter {
             udp: host::udp_counters(),
             tcp_checksum_errors: host::tcp_checksum_errors(),
             drops: DropMeter::start(interface),
+            recorder: DropRecorder::start().map(Arc::new),
         }
     }
 
@@ -111,6 +115,7 @@ impl UsageMeter {
             udp_checksum_errors: udp_since(|udp| udp.checksum_errors),
             tcp_checksum_errors: since(host::tcp_checksum_errors(), self.tcp_checksum_errors),
             drops: self.drops.drops(device),
+            drop_reasons: self.recorder.as_ref().and_then(|recorder| recorder.read()),
             interface: self.drops.traffic(device),
         }
     }

@@ -7,6 +7,7 @@
 mod capture;
 mod description;
 mod drop_meter;
+mod drop_recorder;
 mod identity;
 mod link_reading;
 pub mod machine;

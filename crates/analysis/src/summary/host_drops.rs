@@ -66,7 +66,13 @@ pub(super) fn host_drop_warnings(
         Transport::Tcp => "segments were retransmitted",
         Transport::Udp => "datagrams were lost",
     };
-    let warning = |places: Places, host: &str| {
+    let reasons = |usage: Option<&Usage>| {
+        let reasons = usage.and_then(|usage| usage.drop_reasons?.text());
+        reasons.map_or_else(String::new, |reasons| {
+            format!("; the kernel's reasons, for its whole machine: {reasons}")
+        })
+    };
+    let warning = |places: Places, host: &str, usage: Option<&Usage>| {
         let each: Vec<String> = places
             .iter()
             .map(|(count, place)| format!("{count} {place}"))
@@ -75,17 +81,27 @@ pub(super) fn host_drop_warnings(
             Warning::new(
                 WarningCode::HostDrops,
                 format!(
-                    "{}: {lost} {what}, and the {host} host dropped {} packets of all its traffic: {}",
+                    "{}: {lost} {what}, and the {host} host dropped {} packets of all its traffic: {}{}",
                     direction.in_text(),
                     total(&places),
-                    each.join(", ")
+                    each.join(", "),
+                    reasons(usage)
                 ),
             )
         })
     };
+    let (client, server) = (Some(context.client_usage), context.server_usage);
+    let (sender, receiver) = match direction {
+        Direction::Up => (client, server),
+        Direction::Down => (server, client),
+    };
     let both = [
-        warning(sender_drops(context, direction, lost), "sending"),
-        warning(receiver_drops(context, direction, lost), "receiving"),
+        warning(sender_drops(context, direction, lost), "sending", sender),
+        warning(
+            receiver_drops(context, direction, lost),
+            "receiving",
+            receiver,
+        ),
     ];
     both.into_iter().flatten().collect()
 }

@@ -1,9 +1,10 @@
 //! Loss inside the hosts: what a firewall of either end takes away is not blamed on the path, and does not end the test.
 
-use crate::support::network::{Network, inside, missing};
-use crate::support::trial;
+use crate::support::network::{Network, SERVER, inside, missing};
+use crate::support::{run, trial};
 use libtest_mimic::Trial;
 use serde_json::Value;
+use std::time::Duration;
 
 pub fn trials() -> Vec<Trial> {
     let in_network = |name, test: fn()| trial(name, missing(&["nft", "sysctl"]), test);
@@ -19,6 +20,10 @@ pub fn trials() -> Vec<Trial> {
         in_network(
             "a_firewall_of_the_receiving_host_is_no_cause_that_was_not_found",
             far_firewall,
+        ),
+        in_network(
+            "where_the_kernels_drop_reasons_may_be_read_they_are_named",
+            drop_reasons,
         ),
     ]
 }
@@ -161,7 +166,7 @@ fn far_firewall() {
         assert!((lost..lost + 5).contains(&dropped), "{rule}: {location}");
         let told = warning(&run, "host_drops").map(|one| one["message"].as_str().unwrap());
         assert!(
-            told.is_some_and(|text| text.ends_with(&format!("{dropped} by a firewall"))),
+            told.is_some_and(|text| text.contains(&format!("{dropped} by a firewall"))),
             "{rule}: {}",
             run["warnings"]
         );
@@ -171,4 +176,35 @@ fn far_firewall() {
             "{rule}: {evidence}"
         );
     }
+}
+
+/// A client that may read the kernel's record of dropped packets names NETFILTER_DROP, in as many packets as datagrams were lost, and leaves
+/// no recording behind.
+fn drop_reasons() {
+    let network = Network::build();
+    let _server = network.serve("");
+    Network::rules(
+        &network.client,
+        &["udp sport 5201 udp length > 1000 numgen inc mod 100 < 5 drop"],
+    );
+    // In a mount namespace of its own, where nothing has to be mounted before.
+    let line = format!(
+        "mount -t tracefs none /sys/kernel/tracing && {} {} && ls /sys/kernel/tracing/instances",
+        env!("CARGO_BIN_EXE_caudal"),
+        format_args!("udp {SERVER} -R -b 5M -t 2 --json"),
+    );
+    let mut command = inside(&network.client, "unshare");
+    command.args(["-m", "sh", "-c", &line]);
+    let ended = run(&mut command, Duration::from_secs(60));
+    let (document, instances) = ended.stdout.rsplit_once('}').unwrap();
+    assert!(!instances.contains("caudal-"), "{instances}");
+    let run: Value = serde_json::from_str(&format!("{document}}}")).unwrap();
+    let lost = run["summary"]["directions"][0]["loss"]["lost"].as_u64();
+    let reasons = &run["summary"]["cpu"]["client"]["drop_reasons"];
+    assert!(lost > Some(10), "{lost:?}");
+    let dropped = reasons["netfilter_drop"].as_u64();
+    assert!(dropped >= lost, "{lost:?}: {reasons}");
+    let told = warning(&run, "host_drops").map(|one| one["message"].as_str().unwrap());
+    let told = told.unwrap_or_else(|| panic!("{}", run["warnings"]));
+    assert!(told.contains(" NETFILTER_DROP"), "{told}");
 }

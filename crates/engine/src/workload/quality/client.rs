@@ -229,7 +229,7 @@ impl ClientHalf for QualityClientHalf {
             changed: ended.changed.clone(),
             server_set_rate: ended.server_set_rate,
             episodes: ended.episodes.clone(),
-            meter: ended.meter,
+            meter: ended.meter.clone(),
             cut_short: cut_short.clone(),
             error: None,
             report: report.map(FinalReport::Flows),
