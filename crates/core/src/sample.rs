@@ -165,10 +165,11 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 impl ReceiverCounters {
-    /// Payload bytes that have arrived, read or not.
+    /// Payload bytes that have arrived, read or not. No kernel holds more than 2³² for a socket, whatever another end says.
     #[must_use]
-    pub const fn arrived_bytes(&self) -> u64 {
-        self.bytes.saturating_add(self.waiting_bytes)
+    pub fn arrived_bytes(&self) -> u64 {
+        let waiting = self.waiting_bytes.min(u64::from(u32::MAX));
+        self.bytes.saturating_add(waiting)
     }
 }
 
