@@ -9,8 +9,6 @@ use std::time::Duration;
 
 /// The time limit of a command.
 const LIMIT: Duration = Duration::from_secs(300);
-/// The time in which a path with a server at its other end has its answer.
-const SOON_ENOUGH: Duration = Duration::from_secs(95);
 /// Hosts h1 and h2 with routers r1 and r2 between them, and links of the kernel without a rate.
 const UNLIMITED: &str = "host = [{ name = \"h1\" }, { name = \"h2\" }]\n\
     router = [{ name = \"r1\" }, { name = \"r2\" }]\n\
@@ -45,11 +43,10 @@ pub fn trials() -> Vec<Trial> {
     .collect()
 }
 
-/// What a path was found to be: its document, its closing text, and the time that it took.
+/// What a path was found to be: its document and its closing text.
 struct Answer {
     run: Value,
     text: String,
-    took: Duration,
 }
 
 impl Answer {
@@ -64,7 +61,6 @@ impl Answer {
         let answer = Self {
             run: ended.json(),
             text: run(&mut replay, LIMIT).done().stdout,
-            took: ended.took,
         };
         is_documented(&answer.run);
         answer
@@ -147,9 +143,6 @@ fn wan() {
             "{headline}"
         );
         answer.is_within_the_capacity();
-        if answer.took > SOON_ENOUGH {
-            return Err(format!("it took {:?}", answer.took));
-        }
         Ok(())
     });
 }
