@@ -1,5 +1,6 @@
 //! The link between two hosts, as far as the user or their interfaces report it.
 
+use crate::framing::{Framing, IpVersion};
 use std::fmt;
 
 use caudal_core::host::Host;
@@ -112,6 +113,25 @@ pub fn link_rate(
         )),
         None => Err(UnknownLinkRate::NotReported),
     }
+}
+
+/// The goodput of TCP over IP of this version that fills the link between two hosts; `None` where its rate is not known.
+#[must_use]
+pub fn tcp_ceiling(
+    (client, server): (&Host, &Host),
+    loopback: bool,
+    direction: Direction,
+    ip: IpVersion,
+) -> Option<BitRate> {
+    let (rate, _) = link_rate(None, client, server, loopback, direction).ok()?;
+    let framing = Framing {
+        mtu: link_mtu(client, server),
+        ip,
+        vlan: false,
+        timestamps: timestamps(client),
+        sack_blocks: 0,
+    };
+    Some(framing.tcp_ceiling(rate))
 }
 
 /// The MTU of the link between two hosts: the smaller one of their interfaces, else 1500.

@@ -11,21 +11,24 @@ use caudal_core::sample::TcpSnapshot;
 use caudal_core::tcp_trace::TcpTrace;
 use caudal_core::text::ExternalText;
 use caudal_core::transfer::{TransferEnd, TransferSummary};
+use caudal_core::units::BitRate;
 
 /// Minimum fraction of datagrams lost for loss to be the limit.
 const MIN_LOSS: f64 = 0.001;
 /// Minimum share of a transfer's time for what fills it to be the limit.
 const MOST: f64 = 0.5;
 
-/// Finds the bottleneck of a transfer that completed; `None` of one that did not.
+/// Finds the bottleneck of a transfer that completed; `None` of one that did not. `ceiling` is what TCP carries that fills the link, where the
+/// rate of the link is known.
 #[must_use]
 pub fn find_of_transfer(
     rate: Rate,
     ends: TransferEnds<'_>,
     summary: &TransferSummary,
+    ceiling: Option<BitRate>,
 ) -> Option<LimitedBy> {
     let time_ns = summary.time_ns.filter(|ns| *ns > 0)? as f64;
-    let connection = limited_by_connection(ends, time_ns);
+    let connection = limited_by_connection(ends, time_ns, ceiling);
     // A congestion window that nothing explains is for what a processor does not explain either.
     let is_explained =
         |found: &LimitedBy| found.limit != Bottleneck::Network || found.cause.is_some();
@@ -91,7 +94,11 @@ fn limited_by_loss(summary: &TransferSummary) -> Option<LimitedBy> {
 }
 
 /// What the sender's connection shows, by the rules for flows of a test (TCP and TLS); `None` where that is nothing.
-fn limited_by_connection(ends: TransferEnds<'_>, time_ns: f64) -> Option<LimitedBy> {
+fn limited_by_connection(
+    ends: TransferEnds<'_>,
+    time_ns: f64,
+    ceiling: Option<BitRate>,
+) -> Option<LimitedBy> {
     let sender = ends.sender?;
     let (last, readings) = (sender.tcp?, sender.readings?);
     let elapsed_ns = time_ns as u64;
@@ -114,6 +121,7 @@ fn limited_by_connection(ends: TransferEnds<'_>, time_ns: f64) -> Option<Limited
         tcp: Some((at_opening(&last), last)),
         app_limited: 0.0,
     };
+    let ceiling_bps = ceiling.map(BitRate::as_f64).filter(|bps| *bps > 0.0);
     let found = find(&Evidence {
         measured: &measured,
         trace: sender.trace.as_ref().map_or(&[], TcpTrace::readings),
@@ -122,8 +130,8 @@ fn limited_by_connection(ends: TransferEnds<'_>, time_ns: f64) -> Option<Limited
         window_set: false,
         machine_busy: false,
         is_loopback: false,
-        ceiling_share: None,
-        ceiling_bps: None,
+        ceiling_share: ceiling_bps.map(|bps| measured.goodput_bps() / bps),
+        ceiling_bps,
         is_udp: false,
     });
     (found.limit != Bottleneck::Unknown).then_some(found)
@@ -160,7 +168,6 @@ fn out_of_cpu(end: Option<&TransferEnd>, time_ns: f64, limit: Bottleneck) -> Opt
 mod tests {
     use super::*;
     use caudal_core::readings::SenderReadings;
-    use caudal_core::units::BitRate;
 
     fn end(cpu_ns: u64) -> TransferEnd {
         TransferEnd {
@@ -232,13 +239,43 @@ mod tests {
         assert_eq!(unknown.limit, Bottleneck::Unknown);
     }
 
+    #[test]
+    fn a_known_link_that_carried_all_it_can_is_the_limit_without_a_queue() {
+        let receiver = end(10_000_000);
+        let short = queueing_sender(500);
+        let ends = TransferEnds {
+            sender: Some(&short),
+            receiver: Some(&receiver),
+        };
+        let summary = ends.summary(0, None);
+        let found = |ceiling: f64| {
+            let ceiling = BitRate::from_f64(ceiling);
+            find_of_transfer(Rate::Max, ends, &summary, ceiling).unwrap()
+        };
+        // 40 MB in 3.5 s are 91.4 Mbit/s.
+        let full = found(93.5e6);
+        assert_eq!(
+            (full.limit, full.cause),
+            (Bottleneck::Network, Some(Cause::LinkRate))
+        );
+        assert!(
+            full.evidence.contains("of what the link can carry"),
+            "{full:?}"
+        );
+        let half = found(186e6);
+        assert!(
+            !half.evidence.contains("of what the link can carry"),
+            "{half:?}"
+        );
+    }
+
     fn found(rate: Rate, sender: &TransferEnd, receiver: &TransferEnd) -> LimitedBy {
         let ends = TransferEnds {
             sender: Some(sender),
             receiver: Some(receiver),
         };
         let summary = ends.summary(0, None);
-        find_of_transfer(rate, ends, &summary).unwrap()
+        find_of_transfer(rate, ends, &summary, None).unwrap()
     }
 
     #[test]
@@ -290,6 +327,6 @@ mod tests {
             receiver: None,
         };
         let summary = TransferSummary::default();
-        assert_eq!(find_of_transfer(Rate::Max, ends, &summary), None);
+        assert_eq!(find_of_transfer(Rate::Max, ends, &summary, None), None);
     }
 }

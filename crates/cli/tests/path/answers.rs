@@ -26,11 +26,7 @@ pub fn trials() -> Vec<Trial> {
             &["chrt"],
             policed,
         ),
-        (
-            "three_links_have_one_narrow_link_and_windows_are_those_advertised",
-            &["chrt"],
-            three_links,
-        ),
+        ("three_links_have_one_narrow_link", &["chrt"], three_links),
         (
             "a_token_bucket_of_the_kernel_is_a_shaper",
             &["chrt", "tc"],
@@ -180,7 +176,7 @@ fn three_links() {
     );
     let _server = lab.serve("");
     measured(|| {
-        let answer = Answer::of(&lab, "h2 -4 --rfc6349 --run-time 1s --no-duplex");
+        let answer = Answer::of(&lab, "h2 -4 --peer --no-duplex");
         for name in ["up", "down"] {
             answer.sustains(name, 20.0, 0.02)?;
         }
@@ -193,39 +189,8 @@ fn three_links() {
             "{}",
             answer.text
         );
-        for of in answer.run["path"]["between_ends"]["throughput"]["directions"]
-            .as_array()
-            .unwrap()
-        {
-            has_windows_as_advertised(of, &answer.text)?;
-        }
         Ok(())
     });
-}
-
-/// Whether the rows of a direction are labelled by the windows that were advertised, and each is another window.
-fn has_windows_as_advertised(of: &Value, text: &str) -> Result<(), String> {
-    let bdp = of["bdp_bytes"].as_f64().unwrap();
-    let runs = of["runs"].as_array().unwrap();
-    for flows in [1, 4] {
-        let runs: Vec<&Value> = runs.iter().filter(|one| one["flows"] == flows).collect();
-        let mut before = 0.0;
-        for one in runs {
-            let advertised = one["advertised_bytes"].as_f64().unwrap();
-            let share = one["advertised_share_of_bdp"].as_f64().unwrap();
-            assert!((share - advertised / bdp).abs() < 1e-6, "{one}");
-            let row = format!("{:>4.0} % {flows:>5} ", share * 100.0);
-            assert!(text.contains(&row), "{row:?}: {text}");
-            // The windows of one flow are near what is asked for; a kernel makes what it likes of several small buffers.
-            let asked = one["share_of_bdp"].as_f64().unwrap();
-            let is_near = (share / asked - 1.0).abs() <= 0.35 && share > before;
-            if flows == 1 && !is_near {
-                return Err(format!("1 flow: {one}"));
-            }
-            before = share;
-        }
-    }
-    Ok(())
 }
 
 fn kernel_bucket() {

@@ -150,6 +150,13 @@ fn has_throughput(throughput: &Value) -> Result<(), String> {
         assert_eq!(runs.len(), 10, "five windows, of one flow and of two: {of}");
         for one in runs {
             let number = |key: &str| one[key].as_f64().unwrap_or(f64::NAN);
+            // Rows are those of the windows that were advertised, which of one flow are near what is asked for.
+            let advertised = number("advertised_bytes") / of["bdp_bytes"].as_f64().unwrap();
+            let share = number("advertised_share_of_bdp");
+            assert!((share - advertised).abs() < 1e-6, "{one}");
+            if one["flows"] == 1 && (share / number("share_of_bdp") - 1.0).abs() > 0.35 {
+                return Err(one.to_string());
+            }
             let goodput = one["goodput_bps"]["mean"].as_f64().unwrap_or(0.0);
             let ideal = of["ideal_bps"].as_f64().unwrap();
             let product = number("transfer_time_ratio") * goodput / ideal;

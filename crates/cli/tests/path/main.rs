@@ -15,7 +15,7 @@ use support::program::run_groups;
 /// Paths at once. They are slow, and leave the processors idle most of the time.
 const AT_ONCE: usize = 8;
 /// Those at once whose answers are read from trains: they keep a processor busy while they last.
-const ANSWERS_AT_ONCE: usize = 2;
+const ANSWERS_AT_ONCE: usize = 3;
 
 fn main() -> ExitCode {
     let _awake = support::awake::Awake::keep();

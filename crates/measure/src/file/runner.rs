@@ -6,6 +6,7 @@ use super::request::FileRequest;
 use super::transfer_measured::TransferMeasured;
 use crate::control::Observer;
 use crate::test_peer::TestPeer;
+use caudal_analysis::link::tcp_ceiling;
 use caudal_core::event::Event;
 use caudal_core::plan::{Plan, TransferContent, TransferPlan};
 use caudal_core::transfer::TransferCell;
@@ -104,6 +105,7 @@ impl FileRunner<'_> {
         let observer = &mut *self.observer;
         let quit = &self.local.quit;
         let (began_ns, from_ns) = (realtime_ns(), monotonic_ns());
+        let direction = plan.direction;
         let plan = Plan::Transfer(plan);
         let outcome = self.peer.peer_mut().run(&plan, &self.local, &mut |event| {
             let is_shown = match &event {
@@ -122,7 +124,14 @@ impl FileRunner<'_> {
             .into_transfer()
             .ok_or_else(|| RunError::Protocol("no file transfer".into()))?;
         let span_ns = (from_ns, monotonic_ns());
-        Ok(TransferMeasured::new(outcome, began_ns, span_ns))
+        let info = self.peer.info();
+        let ceiling = tcp_ceiling(
+            (&info.client, &info.server),
+            info.is_same_machine,
+            direction,
+            info.ip_version(),
+        );
+        Ok(TransferMeasured::new(outcome, began_ns, span_ns, ceiling))
     }
 
     /// The result of a transfer that did not begin: where several files are transferred, one that is refused is no reason to leave the

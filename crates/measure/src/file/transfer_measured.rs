@@ -8,6 +8,7 @@ use caudal_core::host::Usage;
 use caudal_core::plan::{Rate, TransferPlan};
 use caudal_core::text::ExternalText;
 use caudal_core::transfer::{TransferEnd, TransferRecord, TransferSummary};
+use caudal_core::units::BitRate;
 use caudal_engine::TransferOutcome;
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use std::time::Duration;
@@ -35,7 +36,14 @@ pub(super) struct TransferMeasured {
 
 impl TransferMeasured {
     /// What a transfer measured that began at `began_ns` of the wall clock and lasted for `span_ns` of the monotonic one.
-    pub(super) fn new(outcome: TransferOutcome, began_ns: u64, span_ns: (u64, u64)) -> Self {
+    ///
+    /// `ceiling` is what TCP carries that fills the link, where the rate of the link is known.
+    pub(super) fn new(
+        outcome: TransferOutcome,
+        began_ns: u64,
+        span_ns: (u64, u64),
+        ceiling: Option<BitRate>,
+    ) -> Self {
         let resumed_bytes = outcome.plan.resume_from.get();
         let (rate, is_servers) = (outcome.plan.rate, outcome.server_set_rate);
         let (client_usage, server_usage) = (outcome.client_usage, outcome.server_usage);
@@ -44,8 +52,8 @@ impl TransferMeasured {
         let mut record = outcome.into_record();
         let ends = TransferEnds::new(direction, &record.client, record.server.as_ref());
         let summary = ends.summary(resumed_bytes, record.failure.as_ref());
-        let limited_by =
-            limited_by(rate, ends, &summary).map(|found| found.at_rate_of_server(is_servers));
+        let limited_by = limited_by(rate, ends, &summary, ceiling)
+            .map(|found| found.at_rate_of_server(is_servers));
         for end in std::iter::once(&mut record.client).chain(&mut record.server) {
             (end.readings, end.trace) = (None, None);
         }
@@ -76,7 +84,7 @@ impl TransferMeasured {
             failure: Some(reason.into()),
         };
         let now_ns = monotonic_ns();
-        Self::new(outcome, realtime_ns(), (now_ns, now_ns))
+        Self::new(outcome, realtime_ns(), (now_ns, now_ns), None)
     }
 
     /// `true` when it is a result.
@@ -93,7 +101,12 @@ impl TransferMeasured {
     }
 }
 
-fn limited_by(rate: Rate, ends: TransferEnds<'_>, summary: &TransferSummary) -> Option<LimitedBy> {
+fn limited_by(
+    rate: Rate,
+    ends: TransferEnds<'_>,
+    summary: &TransferSummary,
+    ceiling: Option<BitRate>,
+) -> Option<LimitedBy> {
     summary.time_s()?;
-    find_of_transfer(rate, ends, summary)
+    find_of_transfer(rate, ends, summary, ceiling)
 }
