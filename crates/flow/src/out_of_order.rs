@@ -6,7 +6,7 @@ use std::net::TcpStream;
 
 /// The kernel's counters of what arrived at a receiver; they only grow, and those of segments wrap at 2³².
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Arrivals {
+struct ReceivedSegments {
     /// Payload bytes in order.
     in_order: u64,
     /// Segments with payload, in order or not, and those that were there already.
@@ -15,7 +15,7 @@ struct Arrivals {
     out_of_order: u32,
 }
 
-impl Arrivals {
+impl ReceivedSegments {
     /// `None` before Linux 4.6 and 5.4, which do not count segments and those out of order.
     fn from_info(info: &TcpInfo) -> Option<Self> {
         Some(Self {
@@ -42,9 +42,9 @@ impl Arrivals {
 /// the kernel holds nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OutOfOrderBytes {
-    last: Option<Arrivals>,
+    last: Option<ReceivedSegments>,
     /// The last reading at which nothing waited.
-    clear: Arrivals,
+    clear: ReceivedSegments,
     /// The payload of a segment, bytes; 0 before it is known.
     segment_bytes: f64,
     waiting: u64,
@@ -58,7 +58,7 @@ impl OutOfOrderBytes {
         let Ok(info) = tcp_info(stream) else {
             return self.waiting;
         };
-        let Some(now) = Arrivals::from_info(&info) else {
+        let Some(now) = ReceivedSegments::from_info(&info) else {
             return 0;
         };
         let held = udp::meminfo(stream).map_or(u64::MAX, |memory| u64::from(memory.rmem_alloc));
@@ -67,7 +67,7 @@ impl OutOfOrderBytes {
 
     /// The payload that waits at a reading at which the kernel holds `held` bytes, its own overhead included. `mss` is the kernel's guess of
     /// the sender's maximum segment size.
-    fn add(&mut self, now: Arrivals, held: u64, mss: u32) -> u64 {
+    fn add(&mut self, now: ReceivedSegments, held: u64, mss: u32) -> u64 {
         let last = self.last.replace(now);
         let (in_order, segments, out_of_order) = now.since(&last.unwrap_or_default());
         if self.waiting == 0 && out_of_order == 0 {
@@ -90,7 +90,7 @@ impl OutOfOrderBytes {
     }
 
     /// What has arrived since nothing waited, less what is in order.
-    fn since_clear(&self, now: &Arrivals, mss: u32) -> u64 {
+    fn since_clear(&self, now: &ReceivedSegments, mss: u32) -> u64 {
         let (in_order, segments, out_of_order) = now.since(&self.clear);
         let segment_bytes = match self.segment_bytes {
             known if known > 0.0 => known,
@@ -108,8 +108,8 @@ mod tests {
 
     const MSS: u32 = 1448;
 
-    fn at(in_order: u64, segments: u32, out_of_order: u32) -> Arrivals {
-        Arrivals {
+    fn at(in_order: u64, segments: u32, out_of_order: u32) -> ReceivedSegments {
+        ReceivedSegments {
             in_order: in_order * u64::from(MSS),
             segments,
             out_of_order,
@@ -164,13 +164,13 @@ mod tests {
     #[test]
     fn counters_that_wrap_are_no_jump() {
         let mut state = OutOfOrderBytes::default();
-        let near_end = Arrivals {
+        let near_end = ReceivedSegments {
             in_order: 1 << 40,
             segments: u32::MAX - 10,
             out_of_order: u32::MAX - 5,
         };
         state.add(near_end, 0, MSS);
-        let after = Arrivals {
+        let after = ReceivedSegments {
             in_order: (1 << 40) + 10 * u64::from(MSS),
             segments: 29,
             out_of_order: 14,
