@@ -3,9 +3,9 @@
 use super::gaps::Gaps;
 use super::path_mtu::PathMtuWatch;
 use super::segmentation::SegmentCounter;
-use super::silence::SilenceWatch;
 use super::stamps::SentStamps;
 use super::unacked::UnackedSegments;
+use super::unanswered::UnansweredWatch;
 use crate::bins::ByteBins;
 use crate::model::{RetransmissionCounts, TcpOffer};
 use crate::push_runs::PushRunCounter;
@@ -47,7 +47,7 @@ pub(crate) struct TcpHalf {
     pub(crate) path_mtu: Option<Box<PathMtuWatch>>,
     pub(crate) counts: HalfCounts,
     /// Times in which this end was not heard.
-    pub(crate) silence: SilenceWatch,
+    pub(crate) silence: UnansweredWatch,
     pub(crate) segments: SegmentCounter,
     pub(crate) runs: PushRunCounter,
     pub(crate) bins: ByteBins,

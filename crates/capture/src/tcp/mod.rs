@@ -10,9 +10,9 @@ mod opening;
 mod path_mtu;
 mod segment;
 mod segmentation;
-mod silence;
 mod stamps;
 mod unacked;
+mod unanswered;
 
 pub(crate) use connection::TcpTracker;
 pub(crate) use half::TcpHalf;

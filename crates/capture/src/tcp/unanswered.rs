@@ -7,7 +7,7 @@ const MIN_REPEATED: u32 = 2;
 
 /// A time in which an end was not heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Silence {
+pub(crate) struct UnansweredTime {
     /// When it was heard last, ns after the first frame of the flow.
     pub(crate) from_ns: u64,
     /// When it was heard again; `None` where it was not.
@@ -20,16 +20,16 @@ pub(crate) struct Silence {
 
 /// Looks for such times of one end.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SilenceWatch {
+pub(crate) struct UnansweredWatch {
     /// When it was heard last; `None` before.
     heard_ns: Option<u64>,
     repeated: u32,
     first_repeated: u64,
-    longest: Option<Silence>,
+    longest: Option<UnansweredTime>,
     count: u64,
 }
 
-impl SilenceWatch {
+impl UnansweredWatch {
     /// Takes in that a segment of the end was captured.
     #[inline]
     pub(crate) fn heard(&mut self, at_ns: u64) {
@@ -61,7 +61,7 @@ impl SilenceWatch {
             length_ns > to_ns.saturating_sub(longest.from_ns)
         });
         if is_longest {
-            self.longest = Some(Silence {
+            self.longest = Some(UnansweredTime {
                 from_ns,
                 to_ns,
                 repeated: self.repeated,
@@ -71,7 +71,7 @@ impl SilenceWatch {
     }
 
     /// How many there were in a flow whose last frame was at `last_ns`, and the longest.
-    pub(crate) fn finish(&self, last_ns: u64) -> Option<(u64, Silence)> {
+    pub(crate) fn finish(&self, last_ns: u64) -> Option<(u64, UnansweredTime)> {
         let mut ended = self.clone();
         ended.end(last_ns, None);
         Some((ended.count, ended.longest?))
@@ -86,13 +86,13 @@ mod tests {
 
     #[test]
     fn an_end_that_is_asked_again_and_again_and_does_not_answer_is_silent() {
-        let mut watch = SilenceWatch::default();
+        let mut watch = UnansweredWatch::default();
         watch.heard(500 * MS);
         for frame in 10..14 {
             watch.repeated(frame);
         }
         watch.heard(2_700 * MS);
-        let silence = Silence {
+        let silence = UnansweredTime {
             from_ns: 500 * MS,
             to_ns: Some(2_700 * MS),
             repeated: 4,
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn idle_time_and_single_losses_are_no_silence() {
-        let mut watch = SilenceWatch::default();
+        let mut watch = UnansweredWatch::default();
         watch.heard(0);
         watch.heard(60_000 * MS);
         watch.repeated(5);
@@ -118,7 +118,7 @@ mod tests {
         watch.heard(61_900 * MS);
         assert_eq!(watch.finish(62_000 * MS), None);
         // Before it was heard at all, it is a handshake that failed.
-        let mut watch = SilenceWatch::default();
+        let mut watch = UnansweredWatch::default();
         watch.repeated(1);
         watch.repeated(2);
         assert_eq!(watch.finish(9_000 * MS), None);
