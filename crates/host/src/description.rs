@@ -90,7 +90,17 @@ impl UsageMeter {
             udp: host::udp_counters(),
             tcp_checksum_errors: host::tcp_checksum_errors(),
             drops: DropMeter::start(interface),
+            recorder: None,
+        }
+    }
+
+    /// The same, with the kernel's own record of the packets that it drops, where it may be had. It is not for a server: an instance of
+    /// tracefs takes memory and time that whoever connects to one has not paid for.
+    #[must_use]
+    pub fn start_with_drop_reasons(peer: SocketAddr) -> Self {
+        Self {
             recorder: DropRecorder::start().map(Arc::new),
+            ..Self::start(peer)
         }
     }
 

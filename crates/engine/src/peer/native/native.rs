@@ -406,7 +406,7 @@ impl NativePeer {
             true => Some(self.control.read_clock()?),
             false => None,
         };
-        let meter = UsageMeter::start(peer);
+        let meter = UsageMeter::start_with_drop_reasons(peer);
         let link = ClientLink {
             token: accepted.token,
             peer,
