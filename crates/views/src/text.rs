@@ -1,10 +1,11 @@
 //! Quantities and lines as text for people, folded to a width.
 
 use super::width::{LineWidth, USUAL_WIDTH};
-use caudal_core::quantity::Unit;
+use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::Run;
 use caudal_core::units::ByteCount;
 use caudal_core::warning::Warning;
+use caudal_stats::{Estimate, IntervalMethod};
 use std::borrow::Cow;
 use std::time::Duration;
 use textwrap::{WordSeparator, WordSplitter, WrapAlgorithm};
@@ -12,6 +13,30 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The width that tables are fitted to.
 pub const WIDTH: usize = USUAL_WIDTH;
+
+/// An estimate in a sentence: its mean, and its interval in parentheses, the minimum and maximum of a few trials, or that the interval is
+/// unreliable where `is_trusted` denies that it rests on enough values. Both parts have the digits that the interval warrants.
+#[must_use]
+pub fn mean_and_interval(
+    estimate: &Estimate,
+    unit: Unit,
+    is_trusted: Option<bool>,
+) -> (String, String) {
+    if estimate.method == IntervalMethod::BatchMeansT && is_trusted == Some(false) {
+        let doubt = format!("; interval unreliable: {} samples", estimate.n);
+        return (unit.show(estimate.mean), doubt);
+    }
+    let shown = EstimateInUnit::new(estimate, unit);
+    let interval = match estimate.method {
+        IntervalMethod::Range => shown
+            .ends_in_unit_of_mean()
+            .map(|(low, high)| format!(" (min {low}, max {high})")),
+        _ => shown
+            .confidence_interval()
+            .map(|interval| format!(" ({interval})")),
+    };
+    (shown.mean(), interval.unwrap_or_default())
+}
 
 /// The text of a rate in bit/s.
 #[must_use]

@@ -18,7 +18,7 @@ const EXAMPLES: &str = "Several files are one capture: their frames are numbered
 #[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PcapArgs {
-    /// Captures in the formats pcap and pcapng; - for standard input
+    /// Captures in the formats pcap and pcapng, also compressed with gzip or zstd; - for standard input
     #[arg(value_name = "FILE", required_unless_present = "sender")]
     pub files: Vec<PathBuf>,
     /// Only these frames: host ADDRESS, port NUMBER, proto tcp|udp|icmp, time FROM..TO, joined by "and"

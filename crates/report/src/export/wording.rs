@@ -1,10 +1,10 @@
 //! Numbers, lists and comparisons in words.
 
-pub use caudal_views::text::{counted as count, listed as list};
+pub use caudal_views::text::{counted as count, listed as list, mean_and_interval};
 
-use caudal_core::quantity::{EstimateInUnit, Unit};
+use caudal_core::quantity::Unit;
 use caudal_plot::AxisQuantity;
-use caudal_stats::{Estimate, IntervalMethod};
+use caudal_stats::Estimate;
 
 /// The unit of a name, as JSON writes it; a bare ratio where the name is none.
 #[must_use]
@@ -84,30 +84,6 @@ pub fn pair(from: f64, to: f64, unit: Unit, between: &str) -> String {
 #[must_use]
 pub fn interval(estimate: &Estimate, unit: Unit) -> Option<String> {
     (estimate.confidence > 0.0).then(|| span(estimate.low, estimate.high, unit))
-}
-
-/// An estimate in a sentence: its mean, and its interval in parentheses, the minimum and maximum of a few trials, or that the interval is
-/// unreliable where `is_trusted` denies that it rests on enough values. Both parts have the digits that the interval warrants.
-#[must_use]
-pub fn mean_and_interval(
-    estimate: &Estimate,
-    unit: Unit,
-    is_trusted: Option<bool>,
-) -> (String, String) {
-    if estimate.method == IntervalMethod::BatchMeansT && is_trusted == Some(false) {
-        let doubt = format!("; interval unreliable: {} samples", estimate.n);
-        return (about(estimate.mean, unit), doubt);
-    }
-    let shown = EstimateInUnit::new(estimate, unit);
-    let interval = match estimate.method {
-        IntervalMethod::Range => shown
-            .ends_in_unit_of_mean()
-            .map(|(low, high)| format!(" (min {low}, max {high})")),
-        _ => shown
-            .confidence_interval()
-            .map(|interval| format!(" ({interval})")),
-    };
-    (shown.mean(), interval.unwrap_or_default())
 }
 
 /// Two ends of an interval.

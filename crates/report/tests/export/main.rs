@@ -109,7 +109,7 @@ fn several_runs_are_all_shown_with_their_mean_first_and_doubtful_intervals_said_
     for text in [
         "94.00 Mbit/s of payload arrived from client to server, the mean of 2 runs (min 93.50, max 94.50).",
         "Of run 3, whose figures and connections follow:",
-        "94.5 Mbit/s of payload arrived from client to server; interval unreliable: 20 samples.",
+        "94.50 Mbit/s of payload arrived from client to server; interval unreliable: 20 samples.",
         "| 1 | 93.50 Mbit/s | 11.75 MB | – |",
         "| 2 | 40 Mbit/s | 11.75 MB | ^C |",
         "| 3 | 94.50 Mbit/s | 11.75 MB | – |",

@@ -3,15 +3,14 @@
 use super::detail::{loss_location, prediction_lines};
 use super::round_trip::rtt_line;
 use super::window;
-use crate::text::{bits, fold};
+use crate::text::{bits, fold, mean_and_interval};
 use crate::width::LineWidth;
 use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy};
 use caudal_core::loss::Loss;
-use caudal_core::quantity::{EstimateInUnit, Unit};
+use caudal_core::quantity::Unit;
 use caudal_core::run::{DirectionRepeats, Run};
 use caudal_core::summary::{DirectionSummary, RateLevel, TcpSummary};
 use caudal_core::text::printable;
-use caudal_stats::{Estimate, IntervalMethod};
 use std::fmt;
 
 /// The part of a test at its ends that a level may lack and still reach them, s.
@@ -32,7 +31,9 @@ impl DirectionHeadline {
     #[must_use]
     pub fn new(summary: &DirectionSummary) -> Self {
         let (rate, mut rest) = match (&summary.goodput_bps, summary.sent_bps) {
-            (Some(goodput), _) => with_interval(goodput, summary.goodput_trusted),
+            (Some(goodput), _) => {
+                mean_and_interval(goodput, Unit::BitPerSecond, summary.goodput_trusted)
+            }
             (None, Some(sent)) => (bits(sent), " sent, as its sender reports".to_owned()),
             (None, None) => ("no rate can be given".to_owned(), String::new()),
         };
@@ -65,7 +66,7 @@ impl DirectionHeadline {
     #[must_use]
     pub fn over_runs(over: &DirectionRepeats) -> Self {
         let (rate, rest) = match &over.goodput_bps {
-            Some(goodput) => with_interval(goodput, None),
+            Some(goodput) => mean_and_interval(goodput, Unit::BitPerSecond, None),
             None => ("no run was completed".to_owned(), String::new()),
         };
         let runs = over.goodput_bps.map_or(0, |goodput| goodput.n);
@@ -111,25 +112,6 @@ fn about_percent(share: f64) -> String {
         few if few < 9.95 => format!("{few:.2} %"),
         many => format!("{many:.1} %"),
     }
-}
-
-/// A goodput, and its interval in parentheses: the minimum and maximum of a few runs, or the reason why there is none.
-fn with_interval(goodput: &Estimate, trusted: Option<bool>) -> (String, String) {
-    let shown = EstimateInUnit::new(goodput, Unit::BitPerSecond);
-    if goodput.method == IntervalMethod::BatchMeansT && trusted == Some(false) {
-        let n = goodput.n;
-        let rest = format!("; interval unreliable: {n} samples");
-        return (bits(goodput.mean), rest);
-    }
-    let interval = match goodput.method {
-        IntervalMethod::Range => shown
-            .ends_in_unit_of_mean()
-            .map(|(low, high)| format!(" (min {low}, max {high})")),
-        _ => shown
-            .confidence_interval()
-            .map(|interval| format!(" ({interval})")),
-    };
-    (shown.mean(), interval.unwrap_or_default())
 }
 
 /// What TCP retransmitted, as a part of what was sent where that is known.
