@@ -39,6 +39,8 @@ pub struct Evidence<'a> {
     pub ceiling_share: Option<f64>,
     /// The payload that the link can carry, bit/s; `None` where its rate is unknown.
     pub ceiling_bps: Option<f64>,
+    /// `true` where payload crossed in the other direction as well, whose queue the round trips pass too.
+    pub both_directions: bool,
     /// `true` for a flow of datagrams.
     pub is_udp: bool,
 }

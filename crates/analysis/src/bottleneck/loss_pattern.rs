@@ -6,9 +6,8 @@
 //! out: only later losses tell. The thresholds were set on connections over emulated paths, and differ by congestion control: cubic
 //! slows down at a loss, bbr paces and does not.
 
-use super::rate_line::RateLine;
+use super::course::{Course, LateLosses, Recovery, SecondHalf, quantile};
 use caudal_core::tcp_trace::TcpReading;
-use caudal_stats::{coefficient_of_variation, nearest_rank};
 
 /// Minimum queueing delay that shows in smoothed round-trip times, s.
 const MIN_QUEUE_S: f64 = 0.004;
@@ -20,18 +19,31 @@ const MIN_READINGS: usize = 20;
 const FULL_QUEUE: f64 = 0.6;
 /// Maximum dispersion of the losses per round trip for them to be independent: 1 where they are, more where they come in bursts.
 const MAX_DISPERSION: f64 = 3.0;
-/// Minimum dispersion of losses that are not independent, and of bursts that show by themselves: with congestion control that slows down
-/// at each, and with one that paces.
+/// Minimum dispersion of losses that are not independent, and of bursts that show by themselves.
 const MIN_DISPERSION: f64 = 2.2;
 const MIN_BURSTS: f64 = 5.0;
-const MIN_PACED_BURSTS: f64 = 8.0;
 /// Maximum variation of the delivery rate at losses that keep to one rate, and minimum variation of random ones.
 const ONE_RATE: f64 = 0.05;
-const SEVERAL_RATES: f64 = 0.15;
+const SEVERAL_RATES: f64 = 0.2;
+/// Maximum standard errors by which the rates at losses exceed the usual ones at random, and maximum part of the segments lost at random
+/// whose windows are still longer than a burst.
+const MAX_RANK: f64 = 3.0;
+const MAX_RANDOM_LOSS: f64 = 0.04;
+/// The same where the rate is steady, with congestion control that paces: bursts of its own overflow short queues everywhere.
+const MAX_STEADY_LOSS: f64 = 0.05;
 /// Maximum deviation of what was delivered at losses from a line, as a part of the time that they cover.
 const MAX_DEVIATION: f64 = 0.015;
 /// The same where segments are lost that heavily, whose rate at random varies less.
 const MAX_HEAVY_DEVIATION: f64 = 0.003;
+/// The same with congestion control that paces, whose rate is steady by itself.
+const MAX_PACED_DEVIATION: f64 = 0.01;
+/// The same in s, and in round trips, where the rate of the connection varies: the minimum ratio of its fastest delivery to the usual one,
+/// the minimum number of losses, and the segments lost.
+const MAX_UNSTEADY_DEVIATION_S: f64 = 0.01;
+const MAX_UNSTEADY_DEVIATION_RTTS: f64 = 0.4;
+const UNSTEADY: f64 = 1.25;
+const MANY_POINTS: usize = 10;
+const POLICED_LOSS: std::ops::RangeInclusive<f64> = 0.004..=0.1;
 /// Minimum number of segments lost together where a bucket ran empty, and the number that is more than a short queue loses.
 const MIN_EACH: f64 = 2.0;
 const MANY_EACH: f64 = 5.0;
@@ -39,6 +51,13 @@ const MANY_EACH: f64 = 5.0;
 const MAX_RANDOM_EACH: f64 = 2.0;
 /// Minimum loss beyond what a short queue loses.
 const MIN_POLICED_LOSS: f64 = 0.005;
+/// Minimum loss that no short queue causes where segments are lost many at a time, with congestion control that slows down at each.
+const MIN_DROPPED: f64 = 0.05;
+/// Minimum ratio of the mean rate to the fastest delivery for a link to be full, where a connection that slows down at losses loses this much.
+pub(super) const MIN_FULLNESS: f64 = 0.7;
+const MIN_SLOWING_LOSS: f64 = 0.005;
+/// Minimum queueing delay of a full queue in segments at the usual rate: a faster link before a policer queues its bursts.
+const MIN_QUEUED_SEGMENTS: f64 = 4.0;
 /// Minimum loss that a full link without a queue most of the time does not cause.
 const MIN_HEAVY_LOSS: f64 = 0.02;
 /// Minimum number of losses apart that show a line by themselves.
@@ -94,79 +113,12 @@ pub(super) enum LossPattern {
     Unknown(&'static str),
 }
 
-impl LossPattern {
-    /// `true` where so much is lost without a queue most of the time that no full link explains it.
-    pub(super) const fn excludes_full_link(&self) -> bool {
-        matches!(self, Self::Policer { .. } | Self::Heavy)
-    }
-}
-
-/// A time in which segments were retransmitted.
-#[derive(Debug, Clone, Copy)]
-struct Recovery {
-    first: usize,
-    last: usize,
-}
-
-/// The losses of a connection after those of its start.
-struct LateLosses {
-    /// The first reading that counts.
-    start: usize,
-    recoveries: Vec<Recovery>,
-    segments: u32,
-    /// The fraction of the segments lost.
-    loss: f64,
-    line: Option<RateLine>,
-}
-
-impl LateLosses {
-    /// The pattern of losses that tell none.
-    fn unknown(&self) -> LossPattern {
-        if self.loss >= MIN_HEAVY_LOSS {
-            LossPattern::Heavy
-        } else {
-            LossPattern::Unknown(SIMILAR)
-        }
-    }
-
-    /// The segments lost in each recovery.
-    fn each(&self) -> f64 {
-        f64::from(self.segments) / self.recoveries.len().max(1) as f64
-    }
-}
-
-/// The delivery rates of a time, relative to their median.
-struct DeliveryRates {
-    /// The 99th percentile.
-    fastest: f64,
-    /// The interquartile range.
-    spread: f64,
-}
-
-impl DeliveryRates {
-    fn of(readings: &[TcpReading]) -> Self {
-        let told = readings.iter().filter(|reading| reading.delivery_bps > 0);
-        let rates: Vec<f64> = told.map(|reading| reading.delivery_bps as f64).collect();
-        let usual = quantile(&rates, 0.5).max(1.0);
-        Self {
-            fastest: quantile(&rates, 0.99) / usual,
-            spread: (quantile(&rates, 0.75) - quantile(&rates, 0.25)) / usual,
-        }
-    }
-}
-
-/// The course of a connection with what is computed of it.
-struct Course<'a> {
-    readings: &'a [TcpReading],
-    /// The minimum round-trip time of all readings, s.
-    min_rtt_s: f64,
-    /// The queueing delay of each reading, s.
-    queue_s: Vec<f64>,
-    /// The segments retransmitted since the reading before.
-    retransmits: Vec<u32>,
-    recoveries: Vec<Recovery>,
-    is_paced: bool,
-    mss: f64,
+/// The pattern of a connection's losses, and whether they leave a full link possible.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LossFindings {
+    pub(super) pattern: LossPattern,
+    /// `true` where so much is lost without a queue most of the time, or at such different rates, that no full link explains it.
+    pub(super) excludes_full_link: bool,
 }
 
 /// The pattern of the losses of a connection with this congestion control; `None` where there are none to speak of.
@@ -174,96 +126,63 @@ pub(super) fn loss_pattern(
     readings: &[TcpReading],
     congestion: Option<&str>,
     mss: u32,
-) -> Option<LossPattern> {
+) -> Option<LossFindings> {
     let (first, last) = (readings.first()?, readings.last()?);
     let count = last.retransmits.saturating_sub(first.retransmits);
     if readings.len() < MIN_READINGS || count < MIN_RETRANSMITS {
         return None;
     }
     let is_paced = congestion.is_some_and(|name| name.starts_with("bbr"));
-    Course::new(readings, is_paced, mss).pattern()
+    Course::new(readings, is_paced, mss).findings()
 }
 
-impl<'a> Course<'a> {
-    fn new(readings: &'a [TcpReading], is_paced: bool, mss: u32) -> Self {
-        let told = readings.iter().filter(|reading| reading.min_rtt_us > 0);
-        let min_us = told.map(|reading| reading.min_rtt_us).min().unwrap_or(0);
-        let queue = |reading: &TcpReading| f64::from(reading.rtt_us.saturating_sub(min_us)) / 1e6;
-        let retransmits: Vec<u32> = std::iter::once(0)
-            .chain(
-                readings
-                    .windows(2)
-                    .map(|pair| pair[1].retransmits - pair[0].retransmits),
-            )
-            .collect();
-        let mut course = Self {
-            readings,
-            min_rtt_s: f64::from(min_us) / 1e6,
-            queue_s: readings.iter().map(queue).collect(),
-            retransmits,
-            recoveries: Vec::new(),
-            is_paced,
-            mss: f64::from(mss.max(1)),
-        };
-        course.recoveries = course.find_recoveries();
-        course
-    }
-
-    /// Retransmissions less than a round trip apart are one recovery.
-    fn find_recoveries(&self) -> Vec<Recovery> {
-        let mut recoveries: Vec<Recovery> = Vec::new();
-        for (nth, count) in self.retransmits.iter().enumerate() {
-            if *count == 0 {
-                continue;
-            }
-            match recoveries.last_mut() {
-                Some(one) if self.at_s(nth) - self.at_s(one.last) <= self.rtt_s(one.last) => {
-                    one.last = nth;
-                }
-                _ => recoveries.push(Recovery {
-                    first: nth,
-                    last: nth,
-                }),
-            }
-        }
-        recoveries
-    }
-
-    fn at_s(&self, nth: usize) -> f64 {
-        self.readings[nth].at_us as f64 / 1e6
-    }
-
-    fn rtt_s(&self, nth: usize) -> f64 {
-        f64::from(self.readings[nth].rtt_us) / 1e6
-    }
-
-    fn pattern(&self) -> Option<LossPattern> {
+impl Course<'_> {
+    fn findings(&self) -> Option<LossFindings> {
         let first = *self.recoveries.first()?;
         let half = self.readings.len() / 2;
         let longest_s = quantile(&self.queue_s, 0.98);
         let long = |queue_s: &&f64| **queue_s > MIN_QUEUE_S.max(longest_s / 2.0);
-        let is_queued =
-            self.queue_s[half..].iter().filter(long).count() * 2 >= self.queue_s.len() - half;
-        let rates = DeliveryRates::of(&self.readings[half..]);
+        let late = self.late_losses(first);
+        let second_half = SecondHalf::of(self.readings)?;
+        let rates = &second_half.rates;
+        let may_be_full =
+            self.is_paced || late.loss < MIN_SLOWING_LOSS || second_half.fullness() >= MIN_FULLNESS;
+        let is_queued = may_be_full
+            && late.loss <= *POLICED_LOSS.end()
+            && self.queue_s[half..].iter().filter(long).count() * 2 >= self.queue_s.len() - half;
         if is_queued && rates.spread <= STEADY {
             let queue_s = quantile(&self.queue_s[half..], 0.5);
-            return Some(LossPattern::FullLink { queue_s });
+            return Some(LossFindings {
+                pattern: LossPattern::FullLink { queue_s },
+                excludes_full_link: false,
+            });
         }
-        let late = self.late_losses(first);
         let found = if self.is_paced {
-            self.of_paced(first, &late, &rates, longest_s)
+            self.of_paced(first, &late, &second_half, longest_s)
         } else {
-            self.of_unpaced(first, &late, longest_s)
+            self.of_unpaced(first, &late, &second_half, longest_s)
         };
         // A queue most of the time may be that of a full link, whatever else was lost.
-        Some(match found {
+        let pattern = match found {
             LossPattern::Heavy if is_queued => LossPattern::Unknown(SIMILAR),
             found => found,
+        };
+        Some(LossFindings {
+            pattern,
+            excludes_full_link: !may_be_full
+                || matches!(pattern, LossPattern::Policer { .. } | LossPattern::Heavy),
         })
     }
 
     /// The pattern of the losses of a connection that slows down at each.
-    fn of_unpaced(&self, first: Recovery, late: &LateLosses, longest_s: f64) -> LossPattern {
+    fn of_unpaced(
+        &self,
+        first: Recovery,
+        late: &LateLosses,
+        second_half: &SecondHalf,
+        longest_s: f64,
+    ) -> LossPattern {
+        let rates = &second_half.rates;
         let first_queue_s = self.queue_at(first);
         if late.recoveries.is_empty() {
             return if first_queue_s >= MIN_OVERFLOW_S {
@@ -281,36 +200,56 @@ impl<'a> Course<'a> {
             .collect();
         let queue_s = quantile(&queues, 0.5);
         let (peak_variation, variation) = self.rate_variation(&late.recoveries);
-        let is_at_full_queue = queue_s >= MIN_QUEUE_S.max(FULL_QUEUE * longest_s);
+        let segments_s = MIN_QUEUED_SEGMENTS * self.mss * 8.0 / rates.usual_bps;
+        let is_at_full_queue = queue_s >= MIN_QUEUE_S.max(segments_s).max(FULL_QUEUE * longest_s);
         if is_at_full_queue && peak_variation.is_some_and(|varies| varies <= ONE_RATE) {
             return LossPattern::Overflow { queue_s };
         }
-        let keeps_to_rate = late.line.filter(|line| line.deviation <= MAX_DEVIATION);
+        let keeps_to_rate = late.line.filter(|line| line.deviation() <= MAX_DEVIATION);
         let varies = [peak_variation, variation].into_iter().flatten();
         let is_at_one_rate = varies.fold(f64::INFINITY, f64::min) <= ONE_RATE;
         let dispersion = self.dispersion(late.start).unwrap_or(0.0);
+        // What is delivered in the long run keeps to a rate, though the connection does not.
+        let max_s = MAX_UNSTEADY_DEVIATION_S + MAX_UNSTEADY_DEVIATION_RTTS * self.min_rtt_s;
+        if let Some(line) = late.line.filter(|line| line.deviation_s <= max_s)
+            && rates.fastest >= UNSTEADY
+            && late.recoveries.len() >= MANY_POINTS
+            && POLICED_LOSS.contains(&late.loss)
+        {
+            return LossPattern::Policer {
+                rate_bps: line.rate_bps,
+            };
+        }
         if let Some(line) = keeps_to_rate {
+            // A window of a few segments loses this much in a queue of one.
+            let are_of_windows = late.loss <= *POLICED_LOSS.end() || late.each() >= MANY_EACH;
             let are_together = late.each() >= MIN_EACH
+                && are_of_windows
                 && is_at_one_rate
                 && (late.loss >= MIN_POLICED_LOSS || late.each() >= MANY_EACH);
-            let are_heavy = late.loss >= MIN_HEAVY_LOSS && late.recoveries.len() >= MANY_RECOVERIES;
+            let are_heavy = late.loss >= MIN_HEAVY_LOSS
+                && are_of_windows
+                && late.recoveries.len() >= MANY_RECOVERIES;
             let are_bursts = dispersion >= MIN_BURSTS
-                || dispersion >= MIN_DISPERSION && line.deviation <= MAX_HEAVY_DEVIATION;
-            if are_together || are_heavy && are_bursts {
+                || dispersion >= MIN_DISPERSION && line.deviation() <= MAX_HEAVY_DEVIATION;
+            let are_dropped = late.loss >= MIN_DROPPED && late.each() >= MANY_EACH;
+            if are_together || are_heavy && (are_bursts || are_dropped) {
                 return LossPattern::Policer {
                     rate_bps: line.rate_bps,
                 };
             }
         }
         if late.each() <= MAX_RANDOM_EACH
+            && late.loss <= MAX_RANDOM_LOSS
             && peak_variation.is_some_and(|varies| varies >= SEVERAL_RATES)
+            && self.rate_rank(late) <= MAX_RANK
         {
             return LossPattern::Random {
                 loss: late.loss,
                 is_steady: false,
             };
         }
-        late.unknown()
+        unknown(late)
     }
 
     /// The pattern of the losses of a connection that sends at a rate of its own.
@@ -318,9 +257,10 @@ impl<'a> Course<'a> {
         &self,
         first: Recovery,
         late: &LateLosses,
-        rates: &DeliveryRates,
+        second_half: &SecondHalf,
         longest_s: f64,
     ) -> LossPattern {
+        let rates = &second_half.rates;
         let half = self.readings.len() / 2;
         let first_queue_s = self.queue_at(first);
         let is_short = quantile(&self.queue_s[half..], 0.9) < MIN_QUEUE_S
@@ -328,8 +268,9 @@ impl<'a> Course<'a> {
         let is_faster = rates.fastest >= BURST_RATIO;
         let is_steady = rates.spread <= STEADY / 2.0;
         if is_faster && is_steady && is_short && late.recoveries.len() >= 2 {
-            let rate_bps = self.acknowledged_bps(half);
-            return LossPattern::Policer { rate_bps };
+            return LossPattern::Policer {
+                rate_bps: second_half.acknowledged_bps,
+            };
         }
         if late.segments < MIN_RETRANSMITS {
             return match first_queue_s >= MIN_PACED_OVERFLOW_S {
@@ -342,32 +283,40 @@ impl<'a> Course<'a> {
         }
         let at_full_queue = self.losses_at_queue(late.start, FULL_QUEUE * longest_s);
         let dispersion = self.dispersion(late.start).unwrap_or(f64::NAN);
-        let keeps_to_rate = late.line.filter(|line| line.deviation <= MAX_DEVIATION);
+        let (peak_variation, _) = self.rate_variation(&late.recoveries);
+        let keeps_to_rate = late
+            .line
+            .filter(|line| line.deviation() <= MAX_PACED_DEVIATION);
         if let Some(line) = keeps_to_rate
             && late.loss >= MIN_HEAVY_LOSS
             && late.recoveries.len() >= MANY_RECOVERIES
             && late.each() >= MIN_EACH
-            && (is_faster && dispersion >= MIN_DISPERSION
-                || longest_s < MIN_QUEUE_S && dispersion >= MIN_PACED_BURSTS)
+            && is_faster
+            && dispersion >= MIN_DISPERSION
+            && peak_variation.is_some_and(|varies| varies <= SEVERAL_RATES)
         {
             return LossPattern::Policer {
                 rate_bps: line.rate_bps,
             };
         }
-        let (peak_variation, _) = self.rate_variation(&late.recoveries);
         if longest_s >= MIN_QUEUE_S
             && peak_variation.is_some_and(|varies| varies <= ONE_RATE)
             && f64::from(at_full_queue) >= FULL_QUEUE * f64::from(late.segments)
         {
             return LossPattern::Overflow { queue_s: longest_s };
         }
-        if !is_faster && dispersion <= MAX_DISPERSION {
+        // A rate that is not steady is not that of a link, and this congestion control does not slow down at single losses.
+        if !is_faster
+            && dispersion <= MAX_DISPERSION
+            && rates.spread <= STEADY
+            && late.loss <= MAX_STEADY_LOSS
+        {
             return LossPattern::Random {
                 loss: late.loss,
-                is_steady: rates.spread <= STEADY,
+                is_steady: true,
             };
         }
-        late.unknown()
+        unknown(late)
     }
 
     fn slow_start_overflow(&self, first: Recovery) -> LossPattern {
@@ -377,136 +326,20 @@ impl<'a> Course<'a> {
             round_trips: since_s / self.min_rtt_s.max(1e-6),
         }
     }
+}
 
-    /// The losses after those of the start.
-    fn late_losses(&self, first: Recovery) -> LateLosses {
-        let start = self.end_of_start(first);
-        let segments: u32 = self.retransmits[start..].iter().sum();
-        let last = self.readings.len() - 1;
-        let acknowledged = |nth: usize| self.readings[nth.min(last)].acknowledged_bytes;
-        let delivered = (acknowledged(last) - acknowledged(start)) as f64 / self.mss;
-        LateLosses {
-            start,
-            recoveries: self
-                .recoveries
-                .iter()
-                .copied()
-                .filter(|one| one.first >= start)
-                .collect(),
-            segments,
-            loss: f64::from(segments) / delivered.max(1.0),
-            line: self.line(start),
-        }
-    }
-
-    /// The line through what was delivered whenever a loss was seen.
-    fn line(&self, start: usize) -> Option<RateLine> {
-        let at_losses = (start..self.readings.len()).filter(|nth| self.retransmits[*nth] > 0);
-        let point = |nth: usize| {
-            let bytes = self.readings[nth].acknowledged_bytes;
-            (self.at_s(nth), bytes as f64 * 8.0)
-        };
-        RateLine::through(&at_losses.map(point).collect::<Vec<_>>())
-    }
-
-    /// The payload acknowledged per second from a reading on, bit/s.
-    fn acknowledged_bps(&self, from: usize) -> f64 {
-        let last = self.readings.len() - 1;
-        let bytes = self.readings[last].acknowledged_bytes - self.readings[from].acknowledged_bytes;
-        bytes as f64 * 8.0 / (self.at_s(last) - self.at_s(from)).max(1e-6)
-    }
-
-    /// The variation of the delivery rate at some losses: of the highest just before each, and of that at it.
-    fn rate_variation(&self, late: &[Recovery]) -> (Option<f64>, Option<f64>) {
-        let rate = |nth: usize| self.readings[nth].delivery_bps as f64;
-        let before = |one: &Recovery| {
-            let near = one.first.saturating_sub(3)..=one.first;
-            near.map(rate).fold(0.0, f64::max)
-        };
-        let peaks: Vec<f64> = late.iter().map(before).filter(|rate| *rate > 0.0).collect();
-        let at: Vec<f64> = late
-            .iter()
-            .map(|one| rate(one.first))
-            .filter(|rate| *rate > 0.0)
-            .collect();
-        (
-            coefficient_of_variation(&peaks),
-            coefficient_of_variation(&at),
-        )
-    }
-
-    /// The segments lost from a reading on with at least this queueing delay.
-    fn losses_at_queue(&self, start: usize, queue_s: f64) -> u32 {
-        (start..self.readings.len())
-            .filter(|nth| self.queue_s[*nth] >= queue_s)
-            .map(|nth| self.retransmits[nth])
-            .sum()
-    }
-
-    /// The longest queueing delay when a recovery began: in its first reading and the two before, as recovery empties the queue.
-    fn queue_at(&self, recovery: Recovery) -> f64 {
-        let readings = &self.queue_s[recovery.first.saturating_sub(2)..=recovery.first];
-        readings.iter().copied().fold(0.0, f64::max)
-    }
-
-    /// The first reading after what the start lost was made up for.
-    fn end_of_start(&self, first: Recovery) -> usize {
-        let round_trips = if self.is_paced { 10.0 } else { 5.0 };
-        let end_s = self.at_s(first.first) + (round_trips * self.rtt_s(first.first)).max(0.25);
-        let after = (first.first..self.readings.len()).find(|nth| self.at_s(*nth) > end_s);
-        after.unwrap_or(self.readings.len())
-    }
-
-    /// Bins of a round trip from a reading on: the segments retransmitted, and those delivered, in each.
-    fn round_trips(&self, start: usize) -> Vec<(f64, f64)> {
-        let mut bins: Vec<(f64, f64)> = Vec::new();
-        let mut began = start;
-        let (mut lost, mut delivered) = (0, 0);
-        for nth in start.max(1)..self.readings.len() {
-            lost += self.retransmits[nth];
-            delivered +=
-                self.readings[nth].acknowledged_bytes - self.readings[nth - 1].acknowledged_bytes;
-            if self.at_s(nth) - self.at_s(began) >= self.rtt_s(nth) {
-                bins.push((f64::from(lost), delivered as f64 / self.mss));
-                (lost, delivered, began) = (0, 0, nth);
-            }
-        }
-        bins
-    }
-
-    /// The variance of the losses per round trip about what independent losses would have, relative to it, without the twentieth of the
-    /// round trips with the most.
-    fn dispersion(&self, start: usize) -> Option<f64> {
-        const CUT: f64 = 0.05;
-        let mut bins = self.round_trips(start);
-        bins.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let kept = bins.len() - (bins.len() as f64 * CUT).ceil() as usize;
-        bins.truncate(kept);
-        let sum = |of: fn(&(f64, f64)) -> f64| bins.iter().map(of).sum::<f64>();
-        let (lost, delivered) = (sum(|bin| bin.0), sum(|bin| bin.1));
-        if bins.len() < 3 || lost <= 0.0 || delivered <= 0.0 {
-            return None;
-        }
-        let p = lost / delivered;
-        let squares: f64 = bins
-            .iter()
-            .filter(|bin| bin.1 > 0.0)
-            .map(|(lost, delivered)| (lost - p * delivered).powi(2) / (p * delivered))
-            .sum();
-        Some(squares / (bins.len() - 1) as f64)
+/// The pattern of losses that tell none.
+fn unknown(late: &LateLosses) -> LossPattern {
+    if late.loss >= MIN_HEAVY_LOSS {
+        LossPattern::Heavy
+    } else {
+        LossPattern::Unknown(SIMILAR)
     }
 }
 
 /// Why a pattern does not tell.
 pub(super) const SIMILAR: &str =
     "a policer, a queue too short to be seen and random loss look alike here";
-
-/// A quantile of some values; 0 without any.
-fn quantile(values: &[f64], q: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    nearest_rank(&sorted, q).unwrap_or(0.0)
-}
 
 #[cfg(test)]
 pub(super) mod tests {
@@ -537,7 +370,9 @@ pub(super) mod tests {
     }
 
     fn found(congestion: &str, readings: &[TcpReading]) -> LossPattern {
-        loss_pattern(readings, Some(congestion), MSS).unwrap()
+        loss_pattern(readings, Some(congestion), MSS)
+            .unwrap()
+            .pattern
     }
 
     /// A number from 0 to 1 that looks random.
@@ -586,6 +421,105 @@ pub(super) mod tests {
         });
         let found = found("bbr", &paced);
         assert!(matches!(found, LossPattern::Policer { .. }), "{found:?}");
+    }
+
+    /// The loss pattern as far as it is the result of a test: whether it names a policer, or a full link is left possible.
+    fn told(congestion: &str, readings: &[TcpReading]) -> (bool, bool) {
+        let found = loss_pattern(readings, Some(congestion), MSS).unwrap();
+        let is_policer = matches!(found.pattern, LossPattern::Policer { .. });
+        (is_policer, found.excludes_full_link)
+    }
+
+    #[test]
+    fn a_rate_kept_in_the_long_run_by_a_connection_that_varies_is_a_policers() {
+        // Bursts pass at the rate of the link before it, whatever the rate at which it drops.
+        let varying = |deviation_s: f64| {
+            let mut readings = trace(0.004, |nth| {
+                let is_burst = nth % 7 == 3;
+                let mbps = if is_burst { 60.0 } else { 38.0 };
+                (
+                    0.0005,
+                    mbps * (0.8 + 0.4 * scattered(nth)),
+                    u32::from(is_burst) * 4,
+                )
+            });
+            for (nth, reading) in readings.iter_mut().enumerate() {
+                let late_s = nth as f64 * STEP_S + deviation_s * (nth as f64 / 20.0).sin();
+                reading.acknowledged_bytes = (38e6 / 8.0 * (late_s + 1.0)) as u64;
+            }
+            readings
+        };
+        assert_eq!(told("cubic", &varying(0.001)), (true, true));
+        assert!(!told("cubic", &varying(0.06)).0);
+    }
+
+    #[test]
+    fn bursts_of_bbr_that_overflow_a_short_queue_are_not_a_policers() {
+        // No delivery is faster than usual.
+        let short = trace(0.046, |nth| {
+            let lost = if nth > 40 && nth % 3 == 0 { 60 } else { 0 };
+            (
+                0.001 * scattered(nth),
+                225.0 + 15.0 * scattered(nth / 2),
+                lost,
+            )
+        });
+        assert_eq!(told("bbr", &short), (false, true));
+        // Nor does the rate keep to a line.
+        let varying = trace(0.046, |nth| {
+            let lost = if nth > 40 && nth % 9 == 0 { 60 } else { 0 };
+            (0.001, 100.0 + 80.0 * (nth as f64 / 60.0).sin(), lost)
+        });
+        assert!(!told("bbr", &varying).0);
+    }
+
+    #[test]
+    fn delays_at_low_rates_are_single_segments_and_not_a_full_queue() {
+        // 1.5 Mbit/s behind a link of 4.8: 14 ms are two segments at the policer's rate.
+        let policed = trace(0.063, |nth| {
+            let part = (nth % 40) as f64 / 40.0;
+            match nth {
+                nth if nth == START.0 => (0.014, 4.5, START.1),
+                nth if nth > 40 && nth % 40 == 0 => (0.0137, 1.8, 3),
+                _ => (0.006 * scattered(nth), 1.2 + 0.55 * part, 0),
+            }
+        });
+        assert!(told("cubic", &policed).0, "{:?}", found("cubic", &policed));
+    }
+
+    #[test]
+    fn a_link_that_is_seldom_used_at_its_rate_is_not_full() {
+        // 2 % of loss on a path of 1 ms: delayed acknowledgements look like a queue.
+        let lossy = trace(0.001, |nth| {
+            let mbps = 6.0 + 30.0 * scattered(nth / 3).powi(2);
+            (
+                0.003 * scattered(nth),
+                mbps,
+                u32::from(nth > 40 && nth % 2 == 0),
+            )
+        });
+        let LossFindings {
+            pattern,
+            excludes_full_link,
+        } = loss_pattern(&lossy, Some("cubic"), MSS).unwrap();
+        assert!(excludes_full_link, "{pattern:?}");
+        assert!(!matches!(pattern, LossPattern::FullLink { .. }));
+    }
+
+    #[test]
+    fn windows_of_single_segments_show_nothing_by_their_losses() {
+        // A queue of one frame: every seventh segment is lost at whatever rate.
+        let tiny = trace(0.002, |nth| {
+            (
+                0.0015 * scattered(nth),
+                5.0 + 2.0 * scattered(nth),
+                u32::from(nth > 40) * 2,
+            )
+        });
+        for congestion in ["cubic", "bbr"] {
+            let found = found(congestion, &tiny);
+            assert_eq!(found, LossPattern::Heavy, "{congestion}");
+        }
     }
 
     #[test]

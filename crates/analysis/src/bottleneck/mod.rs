@@ -6,6 +6,7 @@
 //! could have done more. Readings of both ends' queues and windows between the samples tell a small send buffer
 //! from a full network, and an application that does not read from a small window.
 
+mod course;
 mod evidence;
 mod find;
 mod full_window;

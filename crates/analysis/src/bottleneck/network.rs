@@ -1,8 +1,9 @@
 //! The network as the bottleneck of a TCP connection: a queue, what was retransmitted, slow start, or its congestion window.
 
-use super::evidence::{Evidence, percent};
-use super::full_window::limited_by_full_window;
-use super::loss_pattern::{LossPattern, loss_pattern};
+use super::course::SecondHalf;
+use super::evidence::{Evidence, FULL, percent};
+use super::full_window::{limited_by_full_window, share_of_window};
+use super::loss_pattern::{MIN_FULLNESS, loss_pattern};
 use super::retransmissions::Retransmissions;
 use super::round_trip::{min_rtt_s, round_trips};
 use super::time_shares::TimeShares;
@@ -12,6 +13,10 @@ use caudal_core::sample::TcpSnapshot;
 
 /// Minimum share of readings for a state to be the usual one.
 const USUALLY: f64 = 0.5;
+/// Maximum spread of a steady delivery rate, interquartile range relative to its median, and maximum part of the receiver's window for it
+/// not to be what keeps it steady.
+const STEADY: f64 = 0.05;
+const MAX_OF_WINDOW: f64 = 0.5;
 /// Minimum queueing delay of bufferbloat, s, where it also doubles the round-trip time.
 const MIN_BLOAT_S: f64 = 0.03;
 
@@ -59,17 +64,64 @@ pub(super) fn limited_by_network(
     frequent
         .or_else(|| {
             // Bursts that a policer drops queue at a faster link before it.
-            let of_policer = pattern.filter(LossPattern::excludes_full_link);
-            retransmissions.as_ref()?.limited_by_pattern(of_policer?)
+            let without_full_link = pattern.filter(|found| found.excludes_full_link)?;
+            let retransmissions = retransmissions.as_ref()?;
+            retransmissions.limited_by_pattern(without_full_link.pattern)
         })
         .or_else(|| {
             let is_queued = readings.share(readings.queued) >= USUALLY;
-            is_queued.then(|| link_limit(evidence, last, &outstanding))
+            is_queued.then(|| limited_by_queue(evidence, last, &outstanding))
         })
-        .or_else(|| retransmissions.and_then(|all| all.limited_by(pattern)))
-        .or_else(|| limited_by_full_window(evidence, &readings))
+        .or_else(|| {
+            retransmissions.and_then(|all| all.limited_by(pattern.map(|found| found.pattern)))
+        })
+        .or_else(|| limited_by_full_window(evidence, &readings, retransmits))
         .or_else(|| limited_by_slow_start(&readings, last))
+        .or_else(|| limited_at_steady_rate(evidence, &readings, last))
         .unwrap_or_else(|| by_congestion_window(rtt_s))
+}
+
+/// The queue that round trips passed most of the time, as that of a full link before which it is.
+fn limited_by_queue(evidence: &Evidence<'_>, last: &TcpSnapshot, outstanding: &str) -> LimitedBy {
+    let is_even =
+        || SecondHalf::of(evidence.trace).is_some_and(|half| half.fullness() >= MIN_FULLNESS);
+    if evidence.both_directions && !is_even() {
+        return LimitedBy::new(
+            Bottleneck::Network,
+            format!(
+                "cannot tell how: round trips passed the queues of both directions, and the rate varied; {outstanding}"
+            ),
+        );
+    }
+    link_limit(evidence, last, outstanding)
+}
+
+/// A congestion control that sends at the rate at which the path delivers, which was steady: it needs neither a loss nor a queue.
+fn limited_at_steady_rate(
+    evidence: &Evidence<'_>,
+    readings: &SenderReadings,
+    last: &TcpSnapshot,
+) -> Option<LimitedBy> {
+    let second_half = SecondHalf::of(evidence.trace)?;
+    let rates = &second_half.rates;
+    let is_steady = rates.spread <= STEADY
+        && second_half.fullness() >= FULL
+        && share_of_window(evidence, readings) < MAX_OF_WINDOW;
+    let is_paced = evidence
+        .congestion
+        .is_some_and(|name| name.starts_with("bbr"));
+    (is_steady && is_paced).then(|| {
+        let rtt_s = readings.mean(readings.rtt_sum_us) / 1e6;
+        LimitedBy::because(
+            Cause::LinkRate,
+            Bottleneck::Network,
+            format!(
+                "the path delivered at a steady {:.2} Mbit/s in the second half, with room in all windows; {}",
+                rates.usual_bps / 1e6,
+                round_trips(rtt_s, last)
+            ),
+        )
+    })
 }
 
 /// Slow start that was under way for most of the time.

@@ -2,6 +2,10 @@
 
 use caudal_stats::Welford;
 
+/// Maximum time that a deviation is related to, s: what is delivered between random losses deviates the more the longer they last, what a
+/// policer passes does not.
+const MAX_SPAN_S: f64 = 8.0;
+
 /// The line of least squares through what had been delivered whenever a loss was seen.
 ///
 /// The bucket of a policer is empty whenever it drops, so what was delivered between two losses is the time between them at the
@@ -11,8 +15,10 @@ use caudal_stats::Welford;
 pub(super) struct RateLine {
     /// The rate, bit/s.
     pub(super) rate_bps: f64,
-    /// The standard deviation of the points from the line, as a part of the time that they cover.
-    pub(super) deviation: f64,
+    /// The standard deviation of the points from the line, s.
+    pub(super) deviation_s: f64,
+    /// The time that the points cover, s.
+    span_s: f64,
 }
 
 impl RateLine {
@@ -43,8 +49,14 @@ impl RateLine {
         let span_s = points.last()?.0 - points.first()?.0;
         (rate_bps > 0.0 && span_s > 0.0).then_some(Self {
             rate_bps,
-            deviation: deviation_s / span_s,
+            deviation_s,
+            span_s,
         })
+    }
+
+    /// The deviation of the points as a part of the time that they cover, or of 8 s where that is longer.
+    pub(super) fn deviation(&self) -> f64 {
+        self.deviation_s / self.span_s.min(MAX_SPAN_S)
     }
 }
 
@@ -61,9 +73,9 @@ mod tests {
                 .collect()
         };
         let policed = RateLine::through(&points(|s| s * 10e6)).unwrap();
-        assert!((policed.rate_bps - 10e6).abs() < 1.0 && policed.deviation < 1e-6);
+        assert!((policed.rate_bps - 10e6).abs() < 1.0 && policed.deviation() < 1e-6);
         let random = points(|s| s * 10e6 + 1.6e6 * (s * 40.0).sin());
-        assert!(RateLine::through(&random).unwrap().deviation > 0.04);
+        assert!(RateLine::through(&random).unwrap().deviation() > 0.04);
         assert_eq!(RateLine::through(&points(|s| s)[..2]), None);
         assert_eq!(RateLine::through(&[(1.0, 5.0); 4]), None);
     }

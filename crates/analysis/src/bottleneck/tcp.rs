@@ -1,5 +1,6 @@
 //! The bottleneck of a TCP connection.
 
+use super::course::SecondHalf;
 use super::evidence::{Evidence, MIN_SHARE, is_full, percent};
 use super::network::{limited_by_network, link_limit};
 use super::processor::out_of_cpu;
@@ -37,11 +38,22 @@ pub(super) fn find_tcp(evidence: &Evidence<'_>) -> LimitedBy {
         })
 }
 
-/// A link whose rate is known and that carried all it can.
+/// A link whose rate is known and that carried all it can, or did once the connection had started.
 fn limited_by_full_link(evidence: &Evidence<'_>, last: &TcpSnapshot) -> Option<LimitedBy> {
-    let share = evidence.ceiling_share.filter(|share| is_full(*share))?;
-    let carried = format!("{} of what the link can carry arrived", percent(share));
-    Some(link_limit(evidence, last, &carried))
+    let of_link = |share: f64, when: &str| {
+        is_full(share).then(|| {
+            let carried = format!(
+                "{} of what the link can carry arrived{when}",
+                percent(share)
+            );
+            link_limit(evidence, last, &carried)
+        })
+    };
+    let second_half = || {
+        let bps = SecondHalf::of(evidence.trace)?.acknowledged_bps;
+        of_link(bps / evidence.ceiling_bps?, " in the second half")
+    };
+    of_link(evidence.ceiling_share?, "").or_else(second_half)
 }
 
 /// A source of the payload, such as a pipe, that had none.

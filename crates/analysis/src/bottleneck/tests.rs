@@ -21,7 +21,9 @@ struct Recorded {
     is_loopback: bool,
     ceiling_share: Option<f64>,
     ceiling_bps: Option<f64>,
+    both_directions: bool,
     is_udp: bool,
+    congestion: &'static str,
     trace: Vec<TcpReading>,
 }
 
@@ -70,7 +72,9 @@ fn recorded() -> Recorded {
         is_loopback: false,
         ceiling_share: None,
         ceiling_bps: None,
+        both_directions: false,
         is_udp: false,
+        congestion: "cubic",
         trace: Vec::new(),
     }
 }
@@ -87,13 +91,14 @@ fn limited_by(change: impl FnOnce(&mut Recorded)) -> LimitedBy {
     find(&Evidence {
         measured: &measured,
         trace: &all.trace,
-        congestion: Some("cubic"),
+        congestion: Some(all.congestion),
         asked_bps: all.asked_bps,
         window_set: all.window_set,
         machine_busy: all.machine_busy,
         is_loopback: all.is_loopback,
         ceiling_share: all.ceiling_share,
         ceiling_bps: all.ceiling_bps,
+        both_directions: all.both_directions,
         is_udp: all.is_udp,
     })
 }
@@ -317,6 +322,89 @@ fn a_window_that_is_full_is_the_limit_though_the_kernel_paced_below_it() {
         });
         assert_eq!(found.0, Bottleneck::Network);
     }
+}
+
+#[test]
+fn what_a_paced_connection_delivers_in_a_round_trip_shows_a_window_that_limits_it() {
+    // bbr at 27 Mbit/s over 36 ms with a window of 136 kB, of which it seldom has nine tenths in flight.
+    let paced = |all: &mut Recorded| {
+        all.congestion = "bbr";
+        all.flow.bytes = 6_750_000;
+        all.sender.rtt_sum_us = 100 * 36_000;
+        all.sender.max_receiver_window_bytes = 136_192;
+    };
+    let by = limited_by(paced);
+    assert_eq!(by.limit, Bottleneck::ReceiverWindow);
+    assert!(
+        by.evidence.starts_with("89 % of it was delivered"),
+        "{}",
+        by.evidence
+    );
+    for change in [
+        |all: &mut Recorded| all.sender.max_receiver_window_bytes = 400_000,
+        |all: &mut Recorded| all.last.retransmits = 40,
+        |all: &mut Recorded| all.sender.queued = 90,
+    ] {
+        let found = found(|all| {
+            paced(all);
+            change(all);
+        });
+        assert_eq!(found.0, Bottleneck::Network);
+    }
+}
+
+/// A steady course of 8 s at this rate in Mbit/s after two seconds of start, without loss.
+fn started(mbps: f64) -> Vec<TcpReading> {
+    let reading = |nth: u64| {
+        let started = (nth as f64 / 100.0).min(1.0);
+        TcpReading {
+            at_us: nth * 20_000,
+            rtt_us: 20_100,
+            min_rtt_us: 20_000,
+            delivery_bps: (mbps * 1e6 * started) as u64,
+            retransmits: 0,
+            acknowledged_bytes: (mbps * 1e6 / 8.0 * 0.02 * (nth as f64 - 50.0).max(0.0)) as u64,
+        }
+    };
+    (0..400).map(reading).collect()
+}
+
+#[test]
+fn a_link_that_is_full_once_the_connection_has_started_is_the_limit() {
+    let limit = |ceiling_mbps: Option<f64>, congestion| {
+        found(|all| {
+            all.trace = started(20.0);
+            all.ceiling_bps = ceiling_mbps.map(|mbps| mbps * 1e6);
+            all.ceiling_share = ceiling_mbps.map(|mbps| 17.5 / mbps);
+            all.congestion = congestion;
+        })
+    };
+    let link = (Bottleneck::Network, Some(Cause::LinkRate));
+    assert_eq!(limit(Some(20.4), "cubic"), link);
+    assert_eq!(limit(Some(30.0), "cubic"), (Bottleneck::Network, None));
+    // bbr sends at the rate at which the path delivers.
+    assert_eq!(limit(None, "bbr"), link);
+    assert_eq!(limit(None, "cubic"), (Bottleneck::Network, None));
+}
+
+#[test]
+fn the_queue_of_the_other_direction_is_not_taken_for_that_of_this_one() {
+    let found = |both_directions| {
+        found(|all| {
+            queue(all, 81);
+            all.both_directions = both_directions;
+            all.trace = at_random();
+        })
+        .1
+    };
+    assert_eq!(found(false), Some(Cause::Bufferbloat));
+    assert_eq!(found(true), None);
+    let even = limited_by(|all| {
+        queue(all, 81);
+        all.both_directions = true;
+        all.trace = started(20.0);
+    });
+    assert_eq!(even.cause, Some(Cause::Bufferbloat));
 }
 
 #[test]

@@ -132,6 +132,7 @@ fn limited_by_connection(
         is_loopback: false,
         ceiling_share: ceiling_bps.map(|bps| measured.goodput_bps() / bps),
         ceiling_bps,
+        both_directions: false,
         is_udp: false,
     });
     (found.limit != Bottleneck::Unknown).then_some(found)

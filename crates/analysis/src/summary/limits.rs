@@ -5,7 +5,7 @@ use crate::bottleneck::{Evidence, at_share_of_link, find, find_by_loss, find_by_
 use crate::timeline::MeasuredFlow;
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::loss::Loss;
-use caudal_core::plan::Transport;
+use caudal_core::plan::{Directions, Transport};
 use caudal_core::sample::{FlowEnd, FlowRecord};
 use caudal_core::summary::Ceiling;
 use caudal_core::tcp_trace::{TcpReading, TcpTrace};
@@ -57,6 +57,7 @@ pub(super) fn limited_by(
                 is_loopback: context.loopback,
                 ceiling_share: ceiling.share,
                 ceiling_bps: ceiling.goodput_bps,
+                both_directions: context.bulk.directions == Directions::Both,
                 is_udp: context.transport() == Transport::Udp,
             });
             (
