@@ -11,6 +11,7 @@ pub mod episode;
 pub mod framing;
 pub mod host_health;
 mod interval;
+mod level_borders;
 pub mod link;
 pub mod quality;
 pub mod run;

@@ -143,6 +143,10 @@ pub enum WarningCode {
     SeveralLevels,
     /// Round trips were far longer than usual at times.
     DelayEpisodes,
+    /// Round trips were at several levels.
+    DelayLevels,
+    /// The wall clock of this host was set.
+    ClockStepped,
     /// The peer's program stood still for a time.
     PeerStopped,
     /// This program, or its host, stood still for a time.
@@ -161,7 +165,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 58] = [
+    pub const ALL: [Self; 60] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -214,6 +218,8 @@ impl WarningCode {
         Self::Outage,
         Self::SeveralLevels,
         Self::DelayEpisodes,
+        Self::DelayLevels,
+        Self::ClockStepped,
         Self::PeerStopped,
         Self::ProgramStopped,
         Self::HostDrops,
@@ -278,6 +284,8 @@ impl WarningCode {
             Self::Outage => "outage",
             Self::SeveralLevels => "several_levels",
             Self::DelayEpisodes => "delay_episodes",
+            Self::DelayLevels => "delay_levels",
+            Self::ClockStepped => "clock_stepped",
             Self::PeerStopped => "peer_stopped",
             Self::ProgramStopped => "program_stopped",
             Self::HostDrops => "host_drops",
@@ -406,6 +414,12 @@ impl WarningCode {
             Self::DelayEpisodes => {
                 "round trips were far longer than usual at times: the mean is that of the others"
             }
+            Self::ClockStepped => {
+                "the wall clock of this host was set during the test: one-way delays before and after it differ by the step"
+            }
+            Self::DelayLevels => {
+                "round trips were at several levels, each steady: the mean is that of the longest"
+            }
             Self::SeveralLevels => {
                 "the rate was at several levels, each steady: the result is that of the longest"
             }
@@ -520,6 +534,12 @@ impl WarningCode {
             Self::Outage => "look at what the network, or the peer's host, did at that time",
             Self::DelayEpisodes => {
                 "look for other traffic that comes in bursts; what a queue adds under load is measured by `caudal quality`"
+            }
+            Self::ClockStepped => {
+                "let the time service settle before one-way delays are measured; all else runs by the monotonic clock"
+            }
+            Self::DelayLevels => {
+                "look for a change of the route (`caudal path`), or for other traffic that filled a queue"
             }
             Self::SeveralLevels => {
                 "a higher rate at the beginning is credit that a provider's token bucket grants: measure longer, or exclude it (--omit); \

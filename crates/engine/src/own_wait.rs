@@ -1,7 +1,7 @@
 //! The waits of a thread that watches over a test: whether it woke up in time.
 
 use caudal_analysis::episode::WatchReading;
-use caudal_sys::clock::{CpuClock, monotonic_ns, suspended_ns};
+use caudal_sys::clock::{CpuClock, monotonic_ns, suspended_ns, wall_offset_ns};
 use caudal_sys::host;
 
 /// Maximum time between two looks, ns.
@@ -44,6 +44,7 @@ impl OwnWait {
                 waited.as_nanos() as u64 + host::throttled_ns().unwrap_or(0)
             }),
             suspended_ns: Some(suspended_ns()),
+            wall_offset_ns: wall_offset_ns(),
         }
     }
 }

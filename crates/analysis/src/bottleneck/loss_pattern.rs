@@ -27,8 +27,8 @@ const ONE_RATE: f64 = 0.05;
 const SEVERAL_RATES: f64 = 0.2;
 /// Maximum standard errors by which the rates at losses exceed the usual ones at random, and maximum part of the segments lost at random
 /// whose windows are still longer than a burst.
-const MAX_RANK: f64 = 3.0;
-const MAX_RANDOM_LOSS: f64 = 0.04;
+const MAX_RANK: f64 = 1.1;
+const MAX_RANDOM_LOSS: f64 = 0.035;
 /// The same where the rate is steady, with congestion control that paces: bursts of its own overflow short queues everywhere.
 const MAX_STEADY_LOSS: f64 = 0.05;
 /// Maximum deviation of what was delivered at losses from a line, as a part of the time that they cover.

@@ -19,6 +19,8 @@ const MIN_REORDERED: f64 = 0.1;
 const MIN_TIMEOUT_S: f64 = 0.2;
 /// Minimum share of what a link can carry for a rate between losses to be that of the link.
 const MIN_LINK_PART: f64 = 0.9;
+/// Minimum share at which bursts at a queue too short to be seen keep to a rate like that of a policer.
+const MIN_SHORT_QUEUE_PART: f64 = 0.7;
 
 /// What one connection retransmitted, with what its sender was found in meanwhile.
 pub(super) struct Retransmissions<'a> {
@@ -91,6 +93,12 @@ impl Retransmissions<'_> {
                         "losses at {rate}, which is what the link can carry: its queue was full for short times only; {retransmitted}"
                     );
                     return by(Cause::LinkRate, text);
+                }
+                if rate_bps >= MIN_SHORT_QUEUE_PART * max {
+                    return Some(LimitedBy::new(
+                        Bottleneck::Network,
+                        format!("cannot tell how: losses at {rate}, {SIMILAR}; {retransmitted}"),
+                    ));
                 }
                 by(
                     Cause::Policer,

@@ -165,12 +165,16 @@ fn losses_without_a_queue_are_random_or_those_of_a_policer() {
         Some(Cause::Policer)
     );
     // At 8.5 Mbit/s: a link of that rate whose queue was not seen, and a faster one behind a policer.
-    for (ceiling_bps, cause) in [(9.0e6, Cause::LinkRate), (94e6, Cause::Policer)] {
+    for (ceiling_bps, cause) in [
+        (9.0e6, Some(Cause::LinkRate)),
+        (11.0e6, None),
+        (94e6, Some(Cause::Policer)),
+    ] {
         let found = found(|all| {
             policed(all);
             all.ceiling_bps = Some(ceiling_bps);
         });
-        assert_eq!(found.1, Some(cause), "{ceiling_bps}");
+        assert_eq!(found.1, cause, "{ceiling_bps}");
     }
     // Without the course of the connection nothing is told of its losses.
     assert_eq!(found(|all| losses(all, 40)), (Bottleneck::Network, None));

@@ -1,6 +1,7 @@
 //! Summarising a round-trip test.
 
 use super::delay_episodes::delay_episodes;
+use super::delay_levels::{SeriesLevel, delay_levels, longest};
 use super::options::EchoSummaryOptions;
 use super::outlier::{MAX_KEPT, MIN_FOR_OUTLIERS, OUTLIER_FACTOR, outlier};
 use super::record::{EchoRecord, EchoSeries, OneWayTransit, Reply, StampedRoundTrip};
@@ -76,7 +77,10 @@ impl EchoRecord {
             .collect();
         let rtt_us = pooled_distribution(&rtts, confidence).map(non_negative);
         let (usual, delayed) = without_delay_episodes(all);
-        let mean_of = if delayed > 0 {
+        let levels = longest_levels(all);
+        let mean_of = if !levels.is_empty() {
+            pooled_distribution(&at_levels(all, &levels), confidence).map(non_negative)
+        } else if delayed > 0 {
             pooled_distribution(&usual, confidence).map(non_negative)
         } else {
             rtt_us
@@ -93,6 +97,7 @@ impl EchoRecord {
             rtt_us,
             mean_us: mean_of.map(|rtt| rtt.mean_estimate()),
             delayed: (delayed > 0).then_some(delayed),
+            level: levels.first().map(|level| level.time),
             outliers: outliers(&rtts, all, options),
             kernel: kernel_split(all, confidence),
             lateness_us: lateness(all),
@@ -172,6 +177,23 @@ fn without_delay_episodes(all: &[&EchoSeries]) -> (Vec<Vec<Option<f64>>>, u64) {
         rtts
     });
     (usual.collect(), delayed)
+}
+
+/// The level that stands for each series; none unless every series has one.
+fn longest_levels(all: &[&EchoSeries]) -> Vec<SeriesLevel> {
+    let each = all
+        .iter()
+        .map(|series| longest(&delay_levels(series)).cloned());
+    each.collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// The round trips of each series at a level.
+fn at_levels(all: &[&EchoSeries], levels: &[SeriesLevel]) -> Vec<Vec<Option<f64>>> {
+    let each = all.iter().zip(levels).map(|(series, level)| {
+        let messages = level.messages.iter();
+        messages.map(|nth| rtt_us(series.replies[*nth])).collect()
+    });
+    each.collect()
 }
 
 /// The round trips beyond ten times the 99th percentile, and the kernel's account of the longest.

@@ -4,7 +4,7 @@
 //! from a late look at the socket, and a program that stands still from a path that is interrupted: the kernel of a
 //! stopped program goes on acknowledging.
 
-use caudal_core::episode::{Episode, EpisodeKind};
+use caudal_core::episode::{Episode, EpisodeKind, MAX_EPISODES, keep_longest};
 use std::time::Duration;
 
 /// Minimum silence that counts, ns.
@@ -17,6 +17,8 @@ const ASK_AFTER_NS: u64 = 500_000_000;
 const MIN_STOP_NS: u64 = 200_000_000;
 /// Minimum time a host was suspended for that counts, ns.
 const MIN_SUSPENSION_NS: u64 = 200_000_000;
+/// Minimum step of the wall clock that counts, ns: adjustments of its rate change it by 0.05 % at most between two looks (adjtimex(2)).
+const MIN_CLOCK_STEP_NS: u64 = 10_000_000;
 /// The time over which the peer's kernel must have acknowledged in a silence for its program to be what stands still, ns.
 const MIN_ACKNOWLEDGED_NS: u64 = 300_000_000;
 /// The time after a silence became one by which the peer's kernel must have acknowledged, ns. After an outage, it acknowledges before
@@ -40,6 +42,8 @@ pub struct WatchReading {
     pub cpu_wait_ns: Option<u64>,
     /// The time this host has been suspended since it booted; `None` where the kernel does not tell.
     pub suspended_ns: Option<u64>,
+    /// What the wall clock is ahead of the monotonic clock; `None` where the two could not be read at one time.
+    pub wall_offset_ns: Option<i64>,
 }
 
 /// A silence under way.
@@ -60,6 +64,8 @@ pub struct SilenceWatch {
     excused_ns: u64,
     heard_ns: u64,
     earlier: Option<WatchReading>,
+    /// The last offset of the wall clock that is known.
+    wall_offset_ns: Option<i64>,
     silence: Option<Silence>,
     episodes: Vec<Episode>,
 }
@@ -76,6 +82,7 @@ impl SilenceWatch {
             excused_ns: start_ns,
             heard_ns: start_ns,
             earlier: None,
+            wall_offset_ns: None,
             silence: None,
             episodes: Vec::new(),
         }
@@ -97,7 +104,11 @@ impl SilenceWatch {
 
     /// Takes a look.
     pub fn read(&mut self, reading: &WatchReading) {
-        self.find_suspension(reading);
+        if self.find_suspension(reading) {
+            self.wall_offset_ns = reading.wall_offset_ns;
+        } else {
+            self.find_clock_step(reading);
+        }
         self.find_stop(reading);
         self.heard_ns = self.heard_ns.max(reading.heard_ns);
         let quiet_from_ns = self.heard_ns.max(self.excused_ns);
@@ -133,6 +144,7 @@ impl SilenceWatch {
         if let Some(silence) = self.silence {
             self.end(silence, None, now_ns);
         }
+        keep_longest(&mut self.episodes);
         self.episodes
     }
 
@@ -170,14 +182,15 @@ impl SilenceWatch {
         self.add(kind, from_s, to_s, evidence);
     }
 
-    fn find_suspension(&mut self, reading: &WatchReading) {
+    /// `true` where this host was suspended since the look before, which moves the wall clock too.
+    fn find_suspension(&mut self, reading: &WatchReading) -> bool {
         let before = self.earlier.and_then(|earlier| earlier.suspended_ns);
         let Some((now, before)) = reading.suspended_ns.zip(before) else {
-            return;
+            return false;
         };
         let suspended_ns = now.saturating_sub(before);
         if suspended_ns < MIN_SUSPENSION_NS {
-            return;
+            return false;
         }
         self.excused_ns = reading.now_ns;
         let at_s = self.after_start(reading.now_ns);
@@ -190,6 +203,25 @@ impl SilenceWatch {
                 seconds(suspended_ns)
             ),
         );
+        true
+    }
+
+    /// A step of the wall clock, as by an administrator or a time service.
+    fn find_clock_step(&mut self, reading: &WatchReading) {
+        if let Some(offset_ns) = reading.wall_offset_ns {
+            let step_ns = self
+                .wall_offset_ns
+                .map_or(0, |before| offset_ns.saturating_sub(before));
+            self.wall_offset_ns = Some(offset_ns);
+            if step_ns.unsigned_abs() >= MIN_CLOCK_STEP_NS {
+                let at_s = self.after_start(reading.now_ns);
+                let evidence = format!(
+                    "by {:+.3} s; the test runs by the monotonic clock, dates and one-way delays by this one",
+                    step_ns as f64 / 1e9
+                );
+                self.add(EpisodeKind::ClockStepped, at_s, Some(at_s), evidence);
+            }
+        }
     }
 
     fn end(&mut self, silence: Silence, to_ns: Option<u64>, end_ns: u64) {
@@ -221,6 +253,9 @@ impl SilenceWatch {
             direction: None,
             evidence,
         });
+        if self.episodes.len() >= 2 * MAX_EPISODES {
+            keep_longest(&mut self.episodes);
+        }
     }
 
     fn after_start(&self, at_ns: u64) -> f64 {
@@ -265,6 +300,7 @@ mod tests {
                 acknowledged_ns: Some(now_ns - 50 * MS),
                 cpu_wait_ns: Some(0),
                 suspended_ns: Some(0),
+                wall_offset_ns: Some(1_000_000_000 + ms as i64 * 500),
             };
             look(ms, &mut reading);
             watch.read(&reading);
@@ -278,6 +314,37 @@ mod tests {
             .iter()
             .map(|one| (one.kind, tenth(one.from_s), one.to_s.map(tenth)))
             .collect()
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_is_told_with_its_size() {
+        let stepped = |step_ms: i64| {
+            watched(5000, 20, move |ms, reading| {
+                // Not read at one time once.
+                if ms == 3000 {
+                    reading.wall_offset_ns = None;
+                } else if ms > 3000 {
+                    let offset_ns = reading.wall_offset_ns.as_mut().unwrap();
+                    *offset_ns += step_ms * MS as i64;
+                }
+            })
+        };
+        let found = stepped(-1500);
+        assert_eq!(
+            summary(&found),
+            [(EpisodeKind::ClockStepped, 3.1, Some(3.1))]
+        );
+        assert!(found[0].evidence.starts_with("by -1.500 s;"));
+        assert_eq!(stepped(5), []);
+        // A suspension moves it as well.
+        let resumed = watched(5000, 20, |ms, reading| {
+            if ms >= 3000 {
+                reading.suspended_ns = Some(2000 * MS);
+                reading.wall_offset_ns = Some(3_000_000_000);
+            }
+        });
+        let kinds: Vec<EpisodeKind> = resumed.iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, [EpisodeKind::HostSuspended]);
     }
 
     #[test]

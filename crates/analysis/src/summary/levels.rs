@@ -6,6 +6,7 @@
 
 use super::rate_sample::RateSample;
 use super::recovery::even_out_recoveries;
+use crate::level_borders::{MAX_DRIFT, drift, merge_until_distinct};
 use caudal_core::episode::{Episode, EpisodeKind};
 use caudal_core::plan::Direction;
 use caudal_stats::{change_points, median};
@@ -20,9 +21,6 @@ const MIN_RATIO: f64 = 1.1;
 const MIN_NOISE: f64 = 0.01;
 /// Maximum interquartile range of a level, relative to its median.
 const MAX_SPREAD: f64 = 0.1;
-/// Maximum change within a level, and minimum change at its border, as parts of the change from one level to the other (in logarithms).
-const MAX_DRIFT: f64 = 0.35;
-const MIN_STEP: f64 = 0.6;
 /// The part of the rate that follows which ends the start of a transport.
 const STARTED: f64 = 0.8;
 /// Minimum part of what a level carries that arrives beyond it at the start of a test, s of that level.
@@ -155,7 +153,7 @@ fn borders(rates: &[f64], min_bins: usize, bin_s: f64) -> Option<Vec<usize>> {
         None => vec![start],
     };
     borders.push(rates.len());
-    merge_until_distinct(&mut borders, &logarithms, min_bins);
+    merge_until_distinct(&mut borders, &logarithms, min_bins, MIN_RATIO);
     let is_level = |ends: &[usize]| spread(&rates[ends[0]..ends[1]]) <= MAX_SPREAD;
     if !borders.windows(2).all(is_level) {
         return None;
@@ -172,50 +170,6 @@ fn started(rates: &[f64], min_bins: usize) -> usize {
     };
     let last = rates.len().saturating_sub(2 * min_bins);
     (0..last).find(is_started).unwrap_or(last)
-}
-
-/// Removes borders between levels that differ little, that drift, or between which the rate changes slowly, the least distinct first.
-fn merge_until_distinct(borders: &mut Vec<usize>, logarithms: &[f64], min_bins: usize) {
-    loop {
-        let least = (1..borders.len().saturating_sub(1))
-            .map(|nth| {
-                let (before, after) = (
-                    &logarithms[borders[nth - 1]..borders[nth]],
-                    &logarithms[borders[nth]..borders[nth + 1]],
-                );
-                (nth, distinctness(before, after, min_bins))
-            })
-            .min_by(|a, b| a.1.total_cmp(&b.1));
-        match least {
-            Some((nth, distinctness)) if distinctness < 1.0 => borders.remove(nth),
-            _ => return,
-        };
-    }
-}
-
-/// How clearly two parts of a series of logarithms are levels: at least 1 where each criterion is met.
-fn distinctness(before: &[f64], after: &[f64], min_bins: usize) -> f64 {
-    let middle = |part: &[f64]| median(part).unwrap_or(0.0);
-    let change = middle(after) - middle(before);
-    let near = (min_bins / 2).max(3);
-    let end = &before[before.len().saturating_sub(near)..];
-    let beginning = &after[..near.min(after.len())];
-    let step = (middle(beginning) - middle(end)) / change;
-    let drift = |part: &[f64]| drift(part) / change.abs();
-    let criteria = [
-        change.abs() / MIN_RATIO.ln(),
-        step / MIN_STEP,
-        MAX_DRIFT / drift(before),
-        MAX_DRIFT / drift(after),
-    ];
-    criteria.into_iter().fold(f64::INFINITY, f64::min)
-}
-
-/// The change from the first third of a series to its last.
-fn drift(part: &[f64]) -> f64 {
-    let third = (part.len() / 3).max(1);
-    let middle = |part: &[f64]| median(part).unwrap_or(0.0);
-    (middle(&part[part.len() - third..]) - middle(&part[..third])).abs()
 }
 
 /// The interquartile range of the rates over three bins each, relative to their median: what one bin lacks and the next has is no change of

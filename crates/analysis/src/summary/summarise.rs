@@ -15,7 +15,7 @@ use super::window::DirectionEvidence;
 use crate::bottleneck::CPU_BOUND;
 use crate::episode::interruption;
 use crate::timeline::MeasuredFlow;
-use caudal_core::episode::Episode;
+use caudal_core::episode::{Episode, episode_warnings};
 use caudal_core::plan::{Direction, Omit, Transport};
 use caudal_core::summary::{DirectionSummary, RateLevel, TcpSummary};
 use caudal_core::warning::{Warning, WarningCode};
@@ -44,7 +44,7 @@ pub fn summarise(context: &Context<'_>) -> BulkSummary {
         .map(|direction| summarise_direction(context, *direction, &mut warnings, &mut episodes))
         .collect();
     general_warnings(context, &mut warnings);
-    warnings.extend(episodes.iter().map(Episode::warning));
+    warnings.extend(episode_warnings(&episodes));
     BulkSummary {
         directions,
         warnings,

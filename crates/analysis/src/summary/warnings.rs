@@ -4,7 +4,7 @@ use super::context::{Context, DirectionFlows};
 use crate::bottleneck::{REACHED, offered_bps};
 use crate::host_health::throttled_warning;
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
-use caudal_core::episode::Episode;
+use caudal_core::episode::episode_warnings;
 use caudal_core::loss::Loss;
 use caudal_core::plan::{Direction, Rate, TestEnd, Transport};
 use caudal_core::units::BitRate;
@@ -219,7 +219,7 @@ pub(super) fn general_warnings(context: &Context<'_>, warnings: &mut Vec<Warning
             format!("the test ended early: {why}"),
         ));
     }
-    warnings.extend(context.episodes.iter().map(Episode::warning));
+    warnings.extend(episode_warnings(context.episodes));
     for change in context.changed {
         warnings.push(Warning::new(WarningCode::ServerChangedPlan, change.clone()));
     }

@@ -1,6 +1,7 @@
 //! The rate of a test that changes at once: the result is that of one level, and the others are named with their times.
 
 use crate::support::network::{Network, SERVER, inside, missing, missing_shaper};
+use crate::support::pair::Pair;
 use crate::support::{Running, trial};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -30,6 +31,11 @@ pub fn trials() -> Vec<Trial> {
             "other_traffic_that_begins_is_another_level",
             missing_shaper(),
             other_traffic,
+        ),
+        trial(
+            "a_delay_that_changes_is_another_level",
+            missing(&["sysctl"]),
+            delay,
         ),
     ]
 }
@@ -111,6 +117,37 @@ fn other_traffic() {
             .any(|(from_s, to_s)| *from_s > 4.0 && to_s - from_s > 1.5),
         "{others:?}"
     );
+}
+
+/// A path of 20 ms that takes another route of 50 ms.
+fn delay() {
+    for options in ["--every 10ms", "--proto udp --every 10ms", ""] {
+        let pair = Pair::up("rate = \"100M\"\ndelay = \"10ms\"");
+        let _server = pair.serve();
+        let test = Running::start(&mut pair.client(&format!("rtt h2 {options} -t 8 --json")));
+        thread::sleep(Duration::from_secs(3));
+        pair.set("h1-h2 delay=25ms");
+        let ended = test.wait(LIMIT);
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        let run = ended.json();
+        let replies = &run["summary"]["sizes"][0]["pooled"];
+        let mean = &replies["mean_us"];
+        let [mean, low, high] = ["mean", "low", "high"].map(|key| mean[key].as_f64().unwrap());
+        assert!((50_000.0..52_000.0).contains(&mean), "{options}: {replies}");
+        assert!(low > 49_000.0 && high < 53_000.0, "{options}: {replies}");
+        let from_s = replies["level"]["from_s"].as_f64().unwrap();
+        assert!((1.5..5.0).contains(&from_s), "{options}: {replies}");
+        let found = run["episodes"].as_array().unwrap();
+        let found: Vec<&Value> = found
+            .iter()
+            .filter(|one| one["kind"] == "delay_level")
+            .collect();
+        let [one] = found[..] else {
+            panic!("{options}: {}", run["episodes"]);
+        };
+        let evidence = one["evidence"].as_str().unwrap();
+        assert!(evidence.starts_with("round trips of 20."), "{evidence}");
+    }
 }
 
 /// Bursts of other traffic that fill the queue of a link every 0.5 s.

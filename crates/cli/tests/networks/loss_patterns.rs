@@ -17,7 +17,7 @@ struct Truth {
     is_plain: bool,
 }
 
-const TRUTHS: [Truth; 7] = [
+const TRUTHS: [Truth; 10] = [
     Truth {
         name: "a_short_queue_on_a_long_path_is_no_policer",
         link: "rate = \"50M\"\ndelay = \"75ms\"\nqueue = { bytes = 94000 }",
@@ -67,6 +67,27 @@ const TRUTHS: [Truth; 7] = [
         right: &["policer"],
         is_plain: true,
     },
+    Truth {
+        name: "bursts_of_bbr_at_a_short_queue_are_no_policers",
+        link: "rate = \"150M\"\ndelay = \"8ms\"\nqueue = { frames = 8 }",
+        congestion: "bbr",
+        right: &["link_rate"],
+        is_plain: false,
+    },
+    Truth {
+        name: "a_queue_of_one_frame_does_not_fill_the_link",
+        link: "rate = \"23M\"\ndelay = \"0.7ms\"\nqueue = { frames = 1 }",
+        congestion: "cubic",
+        right: &[],
+        is_plain: false,
+    },
+    Truth {
+        name: "much_random_loss_on_a_short_path_is_no_full_link",
+        link: "rate = \"36M\"\ndelay = \"0.6ms\"\nforward = { loss = \"2.4%\" }",
+        congestion: "cubic",
+        right: &["random_loss"],
+        is_plain: false,
+    },
 ];
 
 pub fn trials() -> Vec<Trial> {
@@ -78,7 +99,12 @@ pub fn trials() -> Vec<Trial> {
         missing_shaper().or_else(|| missing(&["nft"])),
         policer_behind_link,
     );
-    in_lab.chain([behind_link]).collect()
+    let window = trial(
+        "a_window_that_bbr_seldom_fills_is_named",
+        missing(&["sysctl"]),
+        window_of_bbr,
+    );
+    in_lab.chain([behind_link, window]).collect()
 }
 
 impl Truth {
@@ -98,6 +124,23 @@ impl Truth {
 
 fn limited_by(run: &Value) -> Value {
     run["summary"]["directions"][0]["limited_by"].clone()
+}
+
+/// Windows of a fifth of what the path needs, which bbr paces below.
+fn window_of_bbr() {
+    let pair = Pair::up("rate = \"100M\"\ndelay = \"19ms\"");
+    let _server = pair.serve();
+    for window in [65_000, 125_000] {
+        let words = format!("tcp h2 -t 5 -C bbr -w {window} --json");
+        let ended = run(&mut pair.client(&words), Duration::from_secs(60));
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        let found = limited_by(&ended.json());
+        let limit = found["limit"].as_str().unwrap();
+        assert!(
+            ["receiver_window", "send_buffer"].contains(&limit),
+            "{found}"
+        );
+    }
 }
 
 /// A link of 50 Mbit/s, and a policer of 10 behind it.

@@ -8,4 +8,6 @@ mod summary;
 pub use clock::{ClockOffset, ClockOffsetLine};
 pub use outlier::{RoundTripOutlier, RoundTripOutliers, WaitPlace};
 pub use round_trip_interval::{IntervalBounds, RoundTripInterval};
-pub use summary::{ClientSummary, KernelSplit, Lateness, OneWaySummary, ReplySummary, SizeSummary};
+pub use summary::{
+    ClientSummary, DelayLevel, KernelSplit, Lateness, OneWaySummary, ReplySummary, SizeSummary,
+};

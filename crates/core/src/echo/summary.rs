@@ -54,12 +54,15 @@ pub struct ReplySummary {
     /// Round-trip times, µs; absent when no reply came in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<DistributionSummary>,
-    /// Their mean with its interval, µs, without those of delay episodes; absent when no reply came in time.
+    /// Their mean with its interval, µs, without those of delay episodes and of other levels; absent when no reply came in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<Estimate>,
     /// Messages in delay episodes; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed: Option<u64>,
+    /// The time of the level of round trips that the mean is of, the longest; absent where they stayed at one level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<DelayLevel>,
     /// The round trips beyond ten times the 99th percentile; absent where there are none, and below 100 replies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outliers: Option<RoundTripOutliers>,
@@ -86,6 +89,15 @@ impl ReplySummary {
             forbidden: self.forbidden.unwrap_or(0),
         }
     }
+}
+
+/// A time in which round trips stayed at one level.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DelayLevel {
+    /// Its beginning, s after the start of the test.
+    pub from_s: f64,
+    /// Its end, s: the last message.
+    pub to_s: f64,
 }
 
 /// The round trip split at this host's kernel, by the messages that it timestamped.

@@ -40,6 +40,12 @@ impl Episode {
         self.kind.is_own() || (is_peers && !self.is_open())
     }
 
+    /// Its length, s; infinite where it lasted to the end of the test.
+    #[must_use]
+    pub fn length_s(&self) -> f64 {
+        self.to_s.unwrap_or(f64::INFINITY) - self.from_s
+    }
+
     /// Its part of the time from `from_s` to `until_s`, s.
     #[must_use]
     pub fn overlap_s(&self, from_s: f64, until_s: f64) -> f64 {
@@ -85,6 +91,7 @@ impl Episode {
                 format!("{direction}: another level {when}")
             }
             (EpisodeKind::Delay, _) => format!("delay far above the usual {when}"),
+            (EpisodeKind::DelayLevel, _) => format!("another level of delay {when}"),
             (EpisodeKind::LossPeriods, _) => {
                 let direction = self.direction.map_or("", Direction::in_text);
                 format!("{direction}: lost together {when}")
@@ -93,6 +100,9 @@ impl Episode {
             (EpisodeKind::ProgramStopped, _) => format!("this program was stopped {when}"),
             (EpisodeKind::ProgramStarved, _) => {
                 format!("this program waited for a processor {when}")
+            }
+            (EpisodeKind::ClockStepped, _) => {
+                format!("the clock of this host was set at {from_s:.1} s")
             }
             (EpisodeKind::HostSuspended, _) => {
                 format!("this host was suspended at {from_s:.1} s")
@@ -109,17 +119,7 @@ impl Episode {
     /// The warning about it.
     #[must_use]
     pub fn warning(&self) -> Warning {
-        let warning = Warning::new(self.kind.warning_code(), self.full_text());
-        match self.kind {
-            EpisodeKind::MtuBlackHole => warning.with_remedy(
-                "a router drops what is too large without ICMP: let ICMP type 3 code 4 (ICMPv6 type 2) pass there, clamp \
-                 the MSS, or set net.ipv4.tcp_mtu_probing=1 on the sending host; `caudal path` names the hop",
-            ),
-            EpisodeKind::ProgramStarved | EpisodeKind::PeerStarved => {
-                warning.with_remedy("measure on a machine that is less busy")
-            }
-            _ => warning,
-        }
+        self.kind.warning(self.full_text())
     }
 }
 

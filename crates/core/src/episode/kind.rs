@@ -2,7 +2,7 @@
 
 use crate::bottleneck::{Bottleneck, Cause};
 use crate::plan::Direction;
-use crate::warning::WarningCode;
+use crate::warning::{Warning, WarningCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,10 +26,14 @@ pub enum EpisodeKind {
     ProgramStarved,
     /// This host was suspended; the clock of the test stood still meanwhile.
     HostSuspended,
+    /// The wall clock of this host was set.
+    ClockStepped,
     /// The rate of a direction was at another level than the one that its goodput is given for.
     RateLevel,
     /// Round trips of messages on a schedule were far longer than usual.
     Delay,
+    /// Round trips were at another level than the one that their mean is given for.
+    DelayLevel,
     /// Datagrams were lost in periods, many next to each other.
     LossPeriods,
     /// The server ran a test of another client.
@@ -52,8 +56,10 @@ impl EpisodeKind {
             Self::ProgramStopped => "program_stopped",
             Self::ProgramStarved => "program_starved",
             Self::HostSuspended => "host_suspended",
+            Self::ClockStepped => "clock_stepped",
             Self::RateLevel => "rate_level",
             Self::Delay => "delay",
+            Self::DelayLevel => "delay_level",
             Self::LossPeriods => "loss_periods",
             Self::AnotherTest => "another_test",
             Self::Unknown => "unknown",
@@ -74,8 +80,10 @@ impl EpisodeKind {
             Self::ProgramStopped => ("stop of this program", "stops of this program"),
             Self::ProgramStarved => ("wait for a processor", "waits for a processor"),
             Self::HostSuspended => ("suspension", "suspensions"),
+            Self::ClockStepped => ("step of the clock", "steps of the clock"),
             Self::RateLevel => ("other level of the rate", "other levels of the rate"),
             Self::Delay => ("delay episode", "delay episodes"),
+            Self::DelayLevel => ("other level of the delay", "other levels of the delay"),
             Self::LossPeriods => ("loss in periods", "losses in periods"),
             Self::AnotherTest => ("other test of the server", "other tests of the server"),
             Self::Unknown => ("other episode", "other episodes"),
@@ -91,14 +99,31 @@ impl EpisodeKind {
         )
     }
 
-    /// The warning about an episode of this kind.
-    pub(super) const fn warning_code(self) -> WarningCode {
+    /// The warning about episodes of this kind.
+    pub(super) fn warning(self, message: String) -> Warning {
+        let warning = Warning::new(self.warning_code(), message);
+        match self {
+            Self::MtuBlackHole => warning.with_remedy(
+                "a router drops what is too large without ICMP: let ICMP type 3 code 4 (ICMPv6 type 2) pass there, clamp \
+                 the MSS, or set net.ipv4.tcp_mtu_probing=1 on the sending host; `caudal path` names the hop",
+            ),
+            Self::ProgramStarved | Self::PeerStarved => {
+                warning.with_remedy("measure on a machine that is less busy")
+            }
+            _ => warning,
+        }
+    }
+
+    /// The code of the warning about an episode of this kind.
+    const fn warning_code(self) -> WarningCode {
         match self {
             Self::PathSilent | Self::DataSilent | Self::Unknown => WarningCode::Outage,
             Self::MtuBlackHole => WarningCode::PathMtuBlackHole,
             Self::PeerStopped | Self::PeerStarved => WarningCode::PeerStopped,
+            Self::ClockStepped => WarningCode::ClockStepped,
             Self::RateLevel => WarningCode::SeveralLevels,
             Self::Delay => WarningCode::DelayEpisodes,
+            Self::DelayLevel => WarningCode::DelayLevels,
             Self::AnotherTest => WarningCode::AnotherTest,
             Self::LossPeriods => WarningCode::LossPeriods,
             Self::ProgramStopped | Self::ProgramStarved | Self::HostSuspended => {
@@ -121,8 +146,10 @@ impl EpisodeKind {
         Some(match self {
             // What a peer short of processor time limited is shown by its threads.
             Self::PeerStarved
+            | Self::ClockStepped
             | Self::RateLevel
             | Self::Delay
+            | Self::DelayLevel
             | Self::AnotherTest
             | Self::LossPeriods => return None,
             Self::PathSilent | Self::DataSilent | Self::Unknown => {
@@ -151,8 +178,10 @@ mod tests {
             EpisodeKind::ProgramStopped,
             EpisodeKind::ProgramStarved,
             EpisodeKind::HostSuspended,
+            EpisodeKind::ClockStepped,
             EpisodeKind::RateLevel,
             EpisodeKind::Delay,
+            EpisodeKind::DelayLevel,
             EpisodeKind::LossPeriods,
             EpisodeKind::AnotherTest,
             EpisodeKind::Unknown,

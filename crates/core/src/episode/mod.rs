@@ -2,8 +2,10 @@
 
 mod episode;
 mod kind;
+mod many;
 mod tally;
 
 pub use episode::Episode;
 pub use kind::EpisodeKind;
+pub use many::{MAX_EPISODES, episode_warnings, keep_longest};
 pub use tally::EpisodeTally;

@@ -2,7 +2,7 @@
 
 use crate::own_wait::OwnWait;
 use caudal_analysis::episode::{SilenceWatch, WatchReading};
-use caudal_core::episode::EpisodeKind;
+use caudal_core::episode::{Episode, EpisodeKind};
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::message::OwnStop;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl StopWatch {
     /// The stops in order, the longest where there are many.
     pub(super) fn finish(self) -> Vec<OwnStop> {
         let episodes = self.watch.finish(monotonic_ns()).into_iter();
-        let stops = episodes.filter_map(|episode| {
+        let stops = episodes.filter(Episode::is_stop).filter_map(|episode| {
             Some(OwnStop {
                 from_s: episode.from_s,
                 to_s: episode.to_s?,

@@ -1,6 +1,6 @@
 //! The doubts about a test of the connection rate.
 
-use caudal_core::episode::Episode;
+use caudal_core::episode::episode_warnings;
 use caudal_core::warning::{Warning, WarningCode};
 use caudal_engine::ConnectOutcome;
 
@@ -13,7 +13,7 @@ pub(super) fn warnings(outcome: &ConnectOutcome, of_path: Vec<Warning>) -> Vec<W
         )
     });
     let mut all: Vec<Warning> = cut_short.into_iter().chain(of_path).collect();
-    all.extend(outcome.episodes.iter().map(Episode::warning));
+    all.extend(episode_warnings(&outcome.episodes));
     let changed = outcome.changed.iter();
     all.extend(changed.map(|change| Warning::new(WarningCode::ServerChangedPlan, change.clone())));
     all

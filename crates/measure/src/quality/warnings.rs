@@ -2,7 +2,7 @@
 
 use super::measured::QualityMeasured;
 use super::phase_run::PhaseRun;
-use caudal_core::episode::Episode;
+use caudal_core::episode::episode_warnings;
 use caudal_core::loss::RefusedSends;
 use caudal_core::plan::{PhaseLoad, Transport};
 use caudal_core::summary::DirectionSummary;
@@ -40,7 +40,7 @@ pub(super) fn warnings(measured: &QualityMeasured<'_>) -> Vec<Warning> {
                 });
             }
         }
-        all.extend(phase.episodes.iter().map(Episode::warning));
+        all.extend(episode_warnings(&phase.episodes));
         all.extend(changed(phase));
     }
     all.extend(send_refused(measured));

@@ -3,7 +3,7 @@
 use super::conditions::RttConditions;
 use crate::path_mtu::{black_hole, fitting_payload, is_black_hole};
 use caudal_analysis::host_health::throttled_warning;
-use caudal_core::episode::Episode;
+use caudal_core::episode::{Episode, episode_warnings};
 use caudal_core::loss::RefusedSends;
 use caudal_core::plan::{EchoSchedule, MAX_DATAGRAM, Transport};
 use caudal_core::quantity::Unit;
@@ -31,7 +31,7 @@ pub(super) fn warnings(measured: &RttConditions<'_>, episodes: &[Episode]) -> Ve
             warnings.extend(failures.map(|why| Warning::new(WarningCode::FlowFailed, why.clone())));
         }
     }
-    warnings.extend(episodes.iter().map(Episode::warning));
+    warnings.extend(episode_warnings(episodes));
     for change in &echo.changed {
         warnings.push(Warning::new(WarningCode::ServerChangedPlan, change.clone()));
     }

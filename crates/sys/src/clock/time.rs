@@ -30,6 +30,16 @@ pub fn realtime_ns() -> u64 {
     since_1970.map_or(0, |since| since.as_nanos() as u64)
 }
 
+/// What the wall clock is ahead of the monotonic clock, ns; `None` where this thread was held up between reading the two.
+pub fn wall_offset_ns() -> Option<i64> {
+    /// Maximum time between the readings, ns.
+    const MAX_BETWEEN_NS: u64 = 1_000_000;
+    let before = monotonic_ns();
+    let wall = realtime_ns();
+    let between = monotonic_ns() - before;
+    (between <= MAX_BETWEEN_NS).then(|| wall as i64 - (before + between / 2) as i64)
+}
+
 /// The length of the kernel's timer tick, ns: the resolution of the times in milliseconds that it reports of a connection.
 pub fn tick_ns() -> u64 {
     nanoseconds(clock_getres(ClockId::MonotonicCoarse))

@@ -145,16 +145,18 @@ impl Closing<'_> {
         };
         let doubt = match self.run.episodes.iter().find(|one| one.is_open()) {
             Some(silence) => format!("; until {:.1} s only", silence.from_s),
-            None if rtt.mean_trusted || replies.delayed.is_some() => String::new(),
+            None if rtt.mean_trusted || replies.delayed.is_some() || replies.level.is_some() => {
+                String::new()
+            }
             None => "; unreliable: too few independent samples".to_owned(),
         };
-        let usual = match (replies.delayed, replies.mean_us) {
-            (Some(_), Some(usual)) => usual,
-            _ => rtt.mean_estimate(),
-        };
+        let usual = replies.mean_us.unwrap_or(rtt.mean_estimate());
+        let level = replies.level.map_or_else(String::new, |level| {
+            format!(" from {:.1} to {:.1} s", level.from_s, level.to_s)
+        });
         let outside = match replies.delayed {
-            Some(delayed) => format!(" without {delayed} messages in delay episodes"),
-            None => String::new(),
+            Some(delayed) => format!("{level} without {delayed} messages in delay episodes"),
+            None => level,
         };
         let interval = if rtt.confidence > 0.0 {
             let estimate = Estimate {

@@ -7,23 +7,25 @@ use crate::idle_windows::{DirectionWindow, window_lines};
 use crate::interval_table::Detail;
 use crate::text::{time_us, warnings};
 use crate::text_form::TextForm;
+use caudal_core::echo::ReplySummary;
 use caudal_core::plan::Direction;
 use caudal_core::run::{RoundTripSummary, Run};
-use caudal_stats::DistributionSummary;
 
 /// The confidence level of intervals where the run does not record it.
 const CONFIDENCE: f64 = 0.98;
 
-/// The statistics of one size in a line, each in the unit that fits it.
-fn statistics(rtt: &DistributionSummary) -> String {
+/// The statistics of one size in a line, each in the unit that fits it; the mean is that of the usual round trips.
+fn statistics(replies: &ReplySummary) -> Option<String> {
+    let rtt = replies.rtt_us.as_ref()?;
+    let mean_us = replies.mean_us.map_or(rtt.mean, |mean| mean.mean);
     let p99 = rtt.p99.map_or_else(|| "–".to_owned(), time_us);
-    format!(
+    Some(format!(
         "rtt: min {}, avg {}, p50 {}, p99 {p99}, max {}",
         time_us(rtt.min),
-        time_us(rtt.mean),
+        time_us(mean_us),
         time_us(rtt.p50),
         time_us(rtt.max)
-    )
+    ))
 }
 
 /// What is known of the window of each direction.
@@ -75,7 +77,7 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
             }
         }
         if let ([only], false) = (summary.sizes.as_slice(), is_table) {
-            lines.extend(only.pooled.rtt_us.as_ref().map(statistics));
+            lines.extend(statistics(&only.pooled));
         }
         lines.extend(Closing { run, summary }.lines(form.width));
         if !form.quiet {
