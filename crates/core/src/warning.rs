@@ -147,6 +147,8 @@ pub enum WarningCode {
     DelayLevels,
     /// The wall clock of this host was set.
     ClockStepped,
+    /// A connection waited for retransmission timeouts.
+    RetransmissionTimeouts,
     /// The peer's program stood still for a time.
     PeerStopped,
     /// This program, or its host, stood still for a time.
@@ -165,7 +167,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 60] = [
+    pub const ALL: [Self; 61] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -220,6 +222,7 @@ impl WarningCode {
         Self::DelayEpisodes,
         Self::DelayLevels,
         Self::ClockStepped,
+        Self::RetransmissionTimeouts,
         Self::PeerStopped,
         Self::ProgramStopped,
         Self::HostDrops,
@@ -286,6 +289,7 @@ impl WarningCode {
             Self::DelayEpisodes => "delay_episodes",
             Self::DelayLevels => "delay_levels",
             Self::ClockStepped => "clock_stepped",
+            Self::RetransmissionTimeouts => "retransmission_timeouts",
             Self::PeerStopped => "peer_stopped",
             Self::ProgramStopped => "program_stopped",
             Self::HostDrops => "host_drops",
@@ -414,6 +418,9 @@ impl WarningCode {
             Self::DelayEpisodes => {
                 "round trips were far longer than usual at times: the mean is that of the others"
             }
+            Self::RetransmissionTimeouts => {
+                "a TCP connection stood still until its retransmission timer ran out: the last segments of a window, or retransmissions, were lost"
+            }
             Self::ClockStepped => {
                 "the wall clock of this host was set during the test: one-way delays before and after it differ by the step"
             }
@@ -534,6 +541,9 @@ impl WarningCode {
             Self::Outage => "look at what the network, or the peer's host, did at that time",
             Self::DelayEpisodes => {
                 "look for other traffic that comes in bursts; what a queue adds under load is measured by `caudal quality`"
+            }
+            Self::RetransmissionTimeouts => {
+                "look for what drops segments next to each other: a queue or a policer of a few segments, or a bad line"
             }
             Self::ClockStepped => {
                 "let the time service settle before one-way delays are measured; all else runs by the monotonic clock"

@@ -5,7 +5,9 @@ mod gaps;
 mod interruption;
 mod mtu_black_hole;
 mod silence_watch;
+mod timeouts;
 
 pub use bulk::bulk_episodes;
 pub use interruption::interruption;
 pub use silence_watch::{SilenceWatch, WatchReading};
+pub(crate) use timeouts::timeout_episodes;

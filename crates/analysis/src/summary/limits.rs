@@ -98,7 +98,7 @@ pub(super) fn limited_by(
 }
 
 /// The course of a flow's connection.
-fn trace_of(record: &FlowRecord) -> Option<&TcpTrace> {
+pub(super) fn trace_of(record: &FlowRecord) -> Option<&TcpTrace> {
     record.sender.as_ref()?.trace.as_ref()
 }
 

@@ -6,18 +6,19 @@ use super::datagrams::{loss, loss_episode};
 use super::goodput::{at_most, goodput, warm_up_intervals};
 use super::host_drops::host_drop_warnings;
 use super::levels::{Level, Levels};
-use super::limits::limited_by;
+use super::limits::{limited_by, trace_of};
 use super::other_traffic::{other_traffic, other_traffic_warning};
 use super::rate_sample::{finer_samples, rate_samples};
 use super::recovery::recovery_samples;
 use super::warnings::{direction_warnings, general_warnings};
 use super::window::DirectionEvidence;
 use crate::bottleneck::CPU_BOUND;
-use crate::episode::interruption;
+use crate::episode::{interruption, timeout_episodes};
 use crate::timeline::MeasuredFlow;
 use caudal_core::episode::{Episode, episode_warnings};
 use caudal_core::plan::{Direction, Omit, Transport};
 use caudal_core::summary::{DirectionSummary, RateLevel, TcpSummary};
+use caudal_core::tcp_trace::TcpTrace;
 use caudal_core::warning::{Warning, WarningCode};
 
 /// The summary of a bulk transfer.
@@ -50,6 +51,26 @@ pub fn summarise(context: &Context<'_>) -> BulkSummary {
         warnings,
         episodes,
     }
+}
+
+/// The waits of a direction's only connection for its timeouts: of several, the others go on meanwhile.
+fn timeouts(
+    context: &Context<'_>,
+    flows: &DirectionFlows<'_>,
+    direction: Direction,
+) -> Vec<Episode> {
+    let [record] = flows.records[..] else {
+        return Vec::new();
+    };
+    let counts = context
+        .timeline
+        .measured(record.flow.id)
+        .and_then(|measured| {
+            let (first, last) = measured.tcp?;
+            Some(last.timeouts?.saturating_sub(first.timeouts?))
+        });
+    let readings = trace_of(record).map_or(&[][..], TcpTrace::readings);
+    timeout_episodes(readings, counts.unwrap_or(0), direction, context.episodes)
 }
 
 /// The measured part of a direction: its span and its payload.
@@ -108,6 +129,7 @@ fn summarise_direction(
         warnings,
     );
     episodes.extend(levels.others(direction));
+    episodes.extend(timeouts(context, &flows, direction));
     let goodput_mean = goodput.map_or(0.0, |goodput| goodput.mean);
     let loss = (context.transport() == Transport::Udp).then(|| loss(context, &flows));
     if loss.is_some() {

@@ -86,6 +86,10 @@ impl Episode {
                 let direction = self.direction.map_or("", Direction::name);
                 format!("{direction}: no full segment arrived {when}")
             }
+            (EpisodeKind::RetransmissionTimeout, _) => {
+                let direction = self.direction.map_or("", Direction::in_text);
+                format!("{direction}: waited for a retransmission timeout {when}")
+            }
             (EpisodeKind::RateLevel, _) => {
                 let direction = self.direction.map_or("", Direction::in_text);
                 format!("{direction}: another level {when}")

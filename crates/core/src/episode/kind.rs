@@ -18,6 +18,8 @@ pub enum EpisodeKind {
     PeerStarved,
     /// No payload arrived in a direction, while the control connection was answered.
     DataSilent,
+    /// A connection waited for a retransmission timeout (TCP).
+    RetransmissionTimeout,
     /// The path drops segments of full size without saying so (TCP).
     MtuBlackHole,
     /// This program was stopped: it neither ran nor waited for a processor.
@@ -52,6 +54,7 @@ impl EpisodeKind {
             Self::PeerStopped => "peer_stopped",
             Self::PeerStarved => "peer_starved",
             Self::DataSilent => "data_silent",
+            Self::RetransmissionTimeout => "retransmission_timeout",
             Self::MtuBlackHole => "mtu_black_hole",
             Self::ProgramStopped => "program_stopped",
             Self::ProgramStarved => "program_starved",
@@ -76,6 +79,7 @@ impl EpisodeKind {
                 "wait of the peer for a processor",
                 "waits of the peer for a processor",
             ),
+            Self::RetransmissionTimeout => ("retransmission timeout", "retransmission timeouts"),
             Self::MtuBlackHole => ("MTU black hole", "MTU black holes"),
             Self::ProgramStopped => ("stop of this program", "stops of this program"),
             Self::ProgramStarved => ("wait for a processor", "waits for a processor"),
@@ -118,6 +122,7 @@ impl EpisodeKind {
     const fn warning_code(self) -> WarningCode {
         match self {
             Self::PathSilent | Self::DataSilent | Self::Unknown => WarningCode::Outage,
+            Self::RetransmissionTimeout => WarningCode::RetransmissionTimeouts,
             Self::MtuBlackHole => WarningCode::PathMtuBlackHole,
             Self::PeerStopped | Self::PeerStarved => WarningCode::PeerStopped,
             Self::ClockStepped => WarningCode::ClockStepped,
@@ -147,6 +152,7 @@ impl EpisodeKind {
             // What a peer short of processor time limited is shown by its threads.
             Self::PeerStarved
             | Self::ClockStepped
+            | Self::RetransmissionTimeout
             | Self::RateLevel
             | Self::Delay
             | Self::DelayLevel
@@ -174,6 +180,7 @@ mod tests {
             EpisodeKind::PeerStopped,
             EpisodeKind::PeerStarved,
             EpisodeKind::DataSilent,
+            EpisodeKind::RetransmissionTimeout,
             EpisodeKind::MtuBlackHole,
             EpisodeKind::ProgramStopped,
             EpisodeKind::ProgramStarved,
