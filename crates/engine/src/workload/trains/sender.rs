@@ -33,6 +33,8 @@ struct Sending<'a> {
     socket: &'a UdpSocket,
     sender: &'a TrainSender,
     many: ManySender,
+    /// Maximum number of datagrams that are handed to the kernel in one call.
+    batch: usize,
     /// Datagrams one after the other, with room for a batch.
     buffer: Vec<u8>,
     sent: SentTrains,
@@ -55,7 +57,7 @@ impl TrainSender {
             }
             let mut count = 1;
             if self.series.spacing == TrainSpacing::BackToBack {
-                while count < BATCH && departures.next_if_eq(&after_ns).is_some() {
+                while count < sending.batch && departures.next_if_eq(&after_ns).is_some() {
                     count += 1;
                 }
             }
@@ -107,6 +109,7 @@ impl<'a> Sending<'a> {
             socket,
             sender,
             many: ManySender::new(batch),
+            batch,
             buffer,
             sent: SentTrains {
                 times: timed,
@@ -176,5 +179,34 @@ impl<'a> Sending<'a> {
     fn finish(mut self) -> SentTrains {
         self.sent.elapsed_ns = self.last_ns.saturating_sub(self.first_ns);
         self.sent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_trains_that_follow_one_another_at_once_all_leave() {
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(receiver.local_addr().unwrap()).unwrap();
+        for (trains, datagrams) in [(1, 1), (7, 3), (2, 63), (3, 64), (2, 100)] {
+            let sender = TrainSender {
+                series: TrainSeries {
+                    trains,
+                    datagrams,
+                    length: 100,
+                    spacing: TrainSpacing::BackToBack,
+                    period_ns: 0,
+                    timed: true,
+                },
+                flow: 0,
+                tag: 1,
+            };
+            let sent = sender.send(&socket, &TrainSignals::default());
+            let total = u64::from(trains * datagrams);
+            assert_eq!((sent.datagrams, sent.refused), (total, 0), "{trains}");
+        }
     }
 }
