@@ -1,16 +1,34 @@
 //! Text for a shell.
 
 use super::printable::is_printable;
+use std::borrow::Cow;
 
-/// The command line of `caudal` with these arguments, quoted for a shell.
+/// The options whose values are secrets, which a command line of a run is recorded and shown without. What their names abbreviate to is
+/// one as well.
+const SECRET_OPTIONS: [&str; 1] = ["--permit-key"];
+/// Minimum length of an abbreviated name.
+const MIN_NAME: usize = "--per".len();
+
+/// The command line of `caudal` with these arguments, quoted for a shell, without the values of secret options.
 #[must_use]
 pub fn command_line<'a>(arguments: impl IntoIterator<Item = &'a str>) -> String {
     let mut line = "caudal".to_owned();
     for argument in arguments {
         line.push(' ');
-        line.push_str(&shell_quoted(argument));
+        line.push_str(&shell_quoted(&without_secret(argument)));
     }
     line
+}
+
+/// The argument with a secret replaced by three asterisks.
+fn without_secret(argument: &str) -> Cow<'_, str> {
+    let is_secret = |name: &str| {
+        name.len() >= MIN_NAME && SECRET_OPTIONS.iter().any(|option| option.starts_with(name))
+    };
+    match argument.split_once('=') {
+        Some((name, _)) if is_secret(name) => format!("{name}=***").into(),
+        _ => argument.into(),
+    }
 }
 
 /// The argument as a shell reads it again, in printable characters: `$'…'` of POSIX.1-2024 for one with others.
@@ -52,6 +70,18 @@ mod tests {
         assert_eq!(shell_quoted("a b"), "'a b'");
         assert_eq!(shell_quoted("it's"), r"'it'\''s'");
         assert_eq!(shell_quoted("a  é"), "'a  é'");
+    }
+
+    #[test]
+    fn the_values_of_secret_options_are_left_out() {
+        for (argument, shown) in [
+            ("--permit-key=hunter2", "'--permit-key=***'"),
+            ("--permit-k=a=b", "'--permit-k=***'"),
+            ("--permit-key-timeout=5", "--permit-key-timeout=5"),
+            ("--port=5201", "--port=5201"),
+        ] {
+            assert_eq!(command_line([argument]), format!("caudal {shown}"));
+        }
     }
 
     #[test]
