@@ -99,18 +99,40 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Maximum time that an account covers, ns: a year.
+    const MAX_WALL_NS: u64 = 31_536_000 * 1_000_000_000;
+    /// The processor time beyond that of all processors that the granularity of accounts allows, ns each.
+    const SLACK_NS: u64 = 1_000_000_000;
+
+    /// `true` where a machine with this many processors can have used as much in that time: an end may report anything.
+    #[must_use]
+    pub fn is_possible(&self, cpus: u32) -> bool {
+        let each_ns = self.wall_ns.saturating_add(Self::SLACK_NS);
+        let all_ns = each_ns.saturating_mul(u64::from(cpus.clamp(1, 1 << 16)));
+        let times = [Some(self.cpu_ns), self.steal_ns, self.throttled_ns];
+        self.wall_ns <= Self::MAX_WALL_NS && times.into_iter().flatten().all(|ns| ns <= all_ns)
+    }
+
+    /// The share of the time of all processors, of which there are this many, that the hypervisor gave to others; `None` where it is not
+    /// known.
+    #[must_use]
+    pub fn stolen_share(&self, cpus: u32) -> Option<f64> {
+        let all_ns = self.wall_ns.max(1) as f64 * f64::from(cpus.max(1));
+        Some((self.steal_ns? as f64 / all_ns).min(1.0))
+    }
+
     /// The resources used over several times; `None` where those of one are not known, and of none.
     pub fn total<'a>(each: impl IntoIterator<Item = Option<&'a Self>>) -> Option<Self> {
-        let add = |sum: Option<u64>, more: Option<u64>| Some(sum? + more?);
+        let add = |sum: Option<u64>, more: Option<u64>| Some(sum?.saturating_add(more?));
         each.into_iter()
             .collect::<Option<Vec<&Self>>>()?
             .into_iter()
             .copied()
             .reduce(|sum, more| Self {
-                cpu_ns: sum.cpu_ns + more.cpu_ns,
+                cpu_ns: sum.cpu_ns.saturating_add(more.cpu_ns),
                 steal_ns: add(sum.steal_ns, more.steal_ns),
                 throttled_ns: add(sum.throttled_ns, more.throttled_ns),
-                wall_ns: sum.wall_ns + more.wall_ns,
+                wall_ns: sum.wall_ns.saturating_add(more.wall_ns),
                 qdisc_drops: add(sum.qdisc_drops, more.qdisc_drops),
                 host_receive_drops: add(sum.host_receive_drops, more.host_receive_drops),
                 udp_checksum_errors: add(sum.udp_checksum_errors, more.udp_checksum_errors),
@@ -131,6 +153,33 @@ impl Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_processor_time_than_there_is_cannot_be() {
+        let second = 1_000_000_000;
+        let usage = Usage {
+            cpu_ns: 15 * second,
+            steal_ns: Some(4 * second),
+            throttled_ns: Some(2 * second),
+            wall_ns: 10 * second,
+            ..Usage::default()
+        };
+        assert!(usage.is_possible(2) && !usage.is_possible(1) && !usage.is_possible(0));
+        for (cpu_ns, steal_ns, wall_ns) in [
+            (u64::MAX, 0, 10 * second),
+            (0, u64::MAX, 10 * second),
+            (0, 0, u64::MAX),
+        ] {
+            let usage = Usage {
+                cpu_ns,
+                steal_ns: Some(steal_ns),
+                wall_ns,
+                ..usage
+            };
+            assert!(!usage.is_possible(u32::MAX), "{usage:?}");
+            let _ = Usage::total([Some(&usage), Some(&usage)]);
+        }
+    }
 
     #[test]
     fn one_clock_takes_one_boot_and_one_time_namespace() {

@@ -234,11 +234,13 @@ pub(super) fn general_warnings(context: &Context<'_>, warnings: &mut Vec<Warning
 }
 
 fn stolen_cpu(context: &Context<'_>) -> Option<Warning> {
-    let cpus = f64::from(context.client.cpus.max(1));
-    let share = [Some(context.client_usage), context.server_usage]
+    let ends = [
+        (Some(context.client_usage), context.client.cpus),
+        (context.server_usage, context.server.cpus),
+    ];
+    let share = ends
         .into_iter()
-        .flatten()
-        .filter_map(|usage| Some(usage.steal_ns? as f64 / (usage.wall_ns.max(1) as f64 * cpus)))
+        .filter_map(|(usage, cpus)| usage?.stolen_share(cpus))
         .find(|share| *share > STOLEN_SHARE)?;
     Some(Warning::new(
         WarningCode::StolenCpu,

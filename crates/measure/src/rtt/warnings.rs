@@ -138,11 +138,13 @@ fn too_short(measured: &RttConditions<'_>) -> Option<Warning> {
 
 fn stolen_cpu(measured: &RttConditions<'_>) -> Option<Warning> {
     let echo = measured.echo;
-    let cpus = f64::from(measured.peer.client.cpus.max(1));
-    let stolen = [Some(&echo.client_usage), echo.server_usage.as_ref()]
+    let ends = [
+        (Some(&echo.client_usage), measured.peer.client.cpus),
+        (echo.server_usage.as_ref(), measured.peer.server.cpus),
+    ];
+    let stolen = ends
         .into_iter()
-        .flatten()
-        .filter_map(|usage| Some(usage.steal_ns? as f64 / (usage.wall_ns.max(1) as f64 * cpus)))
+        .filter_map(|(usage, cpus)| usage?.stolen_share(cpus))
         .fold(0.0, f64::max);
     (stolen > STOLEN_SHARE).then(|| {
         Warning::new(
