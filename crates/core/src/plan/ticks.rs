@@ -44,6 +44,25 @@ impl Ticks {
         u64::try_from(at).ok().map(Duration::from_nanos)
     }
 
+    /// The number of the last tick that is due `elapsed` after the start.
+    #[must_use]
+    pub fn last_due(&self, elapsed: Duration) -> u64 {
+        let interval = self.interval.as_nanos().max(1);
+        let omit = self.omit.as_nanos();
+        let at = match self.total {
+            Some(total) => elapsed.min(total),
+            None => elapsed,
+        };
+        let (at, is_end) = (at.as_nanos(), self.total.is_some_and(|total| at >= total));
+        let last = match at.checked_sub(omit) {
+            // The last interval may be shorter than the others.
+            Some(measured) if is_end => omit.div_ceil(interval) + measured.div_ceil(interval),
+            Some(measured) => omit.div_ceil(interval) + measured / interval,
+            None => at / interval,
+        };
+        u64::try_from(last).unwrap_or(u64::MAX)
+    }
+
     /// The tick at the end of the warm-up: 0 when there is none.
     #[must_use]
     pub fn first_measured(&self) -> u64 {
@@ -80,6 +99,20 @@ mod tests {
         assert_eq!(seconds(1.0, 0.0, 2.5), [0.0, 1.0, 2.0, 2.5]);
         assert_eq!(seconds(1.0, 1.5, 2.5), [0.0, 1.0, 1.5, 2.5, 3.5, 4.0]);
         assert_eq!(seconds(1.0, 0.0, 2.0), [0.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn the_last_tick_that_is_due_is_the_last_one_before() {
+        let ms = Duration::from_millis;
+        for (interval, omit, total) in [(1000, 0, None), (300, 700, None), (300, 700, Some(2000))] {
+            let ticks = Ticks::new(ms(interval), ms(omit), total.map(ms));
+            for elapsed in (0..5000).map(ms) {
+                let is_due = |tick: &u64| ticks.at(*tick).is_some_and(|at| at <= elapsed);
+                let last = (0..100).take_while(is_due).last().unwrap();
+                assert_eq!(ticks.last_due(elapsed), last, "{ticks:?} {elapsed:?}");
+            }
+        }
+        assert!(Ticks::new(Duration::ZERO, Duration::MAX, None).last_due(Duration::MAX) > 0);
     }
 
     #[test]

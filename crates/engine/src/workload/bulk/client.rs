@@ -3,6 +3,7 @@
 use super::arrivals::ArrivalRecorder;
 use super::flows::BulkFlows;
 use super::outcome::{BulkOutcome, flow_records};
+use super::peer_samples::PeerSamples;
 use crate::workload::outcome::Outcome;
 use crate::workload::workload::{ClientHalf, EndedDialogue};
 use caudal_core::arrivals::ArrivalSeries;
@@ -14,6 +15,7 @@ use caudal_sys::clock::monotonic_ns;
 use caudal_wire::final_report::FinalReport;
 use caudal_wire::message::ToClient;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 /// The flows of one direction, and the readings of their counters.
 struct DirectionHalf {
@@ -31,6 +33,9 @@ pub(crate) struct BulkClientHalf {
     ticks: Ticks,
     directions: Vec<DirectionHalf>,
     samples: Vec<Sample>,
+    peer_samples: PeerSamples,
+    /// The time at which the start was asked for, ns of the monotonic clock.
+    asked_ns: u64,
     /// The time after which flows that have not ended are given up, ns after the start.
     patience_ns: Option<u64>,
     give_up_ns: Option<u64>,
@@ -51,10 +56,13 @@ impl BulkClientHalf {
                 .then(|| ArrivalRecorder::new(Direction::Down)),
             flows,
         });
+        let planned = plan.flows();
         Self {
-            planned: plan.flows(),
+            peer_samples: PeerSamples::new(&planned, ticks),
+            planned,
             directions: directions.collect(),
             samples: Vec::new(),
+            asked_ns: monotonic_ns(),
             patience_ns: ticks
                 .total()
                 .map(|total| total.as_nanos() as u64 + trailing_ns),
@@ -165,7 +173,8 @@ impl ClientHalf for BulkClientHalf {
     }
 
     fn start_requested(&mut self, events: &mut dyn FnMut(Event)) {
-        self.give_up_ns = self.patience_ns.map(|patience| monotonic_ns() + patience);
+        self.asked_ns = monotonic_ns();
+        self.give_up_ns = self.patience_ns.map(|patience| self.asked_ns + patience);
         // Uploads begin with the request to start: their data arrives right behind it.
         self.start(true, events);
         if self.is_upload_only() {
@@ -187,9 +196,9 @@ impl ClientHalf for BulkClientHalf {
     ) -> Result<(), RunError> {
         match message {
             ToClient::Samples { samples } => {
+                let elapsed = Duration::from_nanos(monotonic_ns().saturating_sub(self.asked_ns));
                 for sample in samples {
-                    // A peer may report on flows of the plan only.
-                    if self.planned.iter().any(|flow| flow.id == sample.flow) {
+                    if self.peer_samples.check(&sample, elapsed)? {
                         self.samples.push(sample);
                         events(Event::Sampled(sample));
                     }

@@ -5,6 +5,7 @@ mod client;
 mod flows;
 mod limit;
 mod outcome;
+mod peer_samples;
 mod server;
 
 pub use outcome::{BulkOutcome, flow_records};
