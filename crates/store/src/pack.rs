@@ -17,8 +17,14 @@ pub(super) fn pack(text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Decompresses a text; `None` unless it has `size` bytes.
+/// Maximum size of a decompressed text, bytes: a store may come from anybody, and zlib packs 1032 bytes into one.
+const MAX_UNPACKED: u64 = 512 << 20;
+
+/// Decompresses a text; `None` unless it has `size` bytes, and not more than a document may have.
 pub(super) fn unpack(packed: &[u8], size: u64) -> Option<Vec<u8>> {
+    if size > MAX_UNPACKED {
+        return None;
+    }
     if packed.len() as u64 == size {
         return Some(packed.to_vec());
     }
@@ -60,5 +66,12 @@ mod tests {
         assert_eq!(pack(b"{}"), b"{}");
         assert_eq!(unpack(b"{}", 2).unwrap(), b"{}");
         assert_eq!(unpack(&pack(b""), 0).unwrap(), b"");
+    }
+
+    #[test]
+    fn a_text_beyond_what_a_document_may_have_is_not_unpacked() {
+        let zeros = pack(&vec![0; 1 << 20]);
+        assert!(unpack(&zeros, 1 << 20).is_some());
+        assert_eq!(unpack(&zeros, MAX_UNPACKED + 1), None);
     }
 }
