@@ -3,7 +3,7 @@
 use super::beneath::{make_parent, open_beneath, open_directory};
 use super::journal::JournalContent;
 use super::nameless_file::nameless_file_at;
-use super::stored_file::{Replacement, StoredFile, check_destination, journal_name, reserve};
+use super::stored_file::{Replacement, StoredFile, check_destination, check_space, journal_name};
 use caudal_core::plan::{FileIdentity, TransferContent, TransferPlan, check_file_name};
 use caudal_core::units::ByteCount;
 use caudal_flow::TransferFileError;
@@ -108,11 +108,11 @@ impl StoreDirectory {
         StoredFile::create(parent, last, identity, replacement(overwrite), resume)
     }
 
-    /// A file without a name, with room for this much.
+    /// A file without a name, where there is room for this much.
     pub(super) fn nameless(&self, bytes: ByteCount) -> Result<File, TransferFileError> {
         let file = nameless_file_at(self.0.as_fd())
             .map_err(|cause| TransferFileError::kernel("write", "generated content", cause))?;
-        reserve(&file, 0, bytes)?;
+        check_space(&file, 0, bytes)?;
         Ok(file)
     }
 }

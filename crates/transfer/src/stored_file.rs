@@ -6,8 +6,8 @@ use caudal_core::plan::FileIdentity;
 use caudal_core::units::ByteCount;
 use caudal_flow::TransferFileError;
 use rustix::fs::{
-    AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, fallocate, flock,
-    fstat, fsync, ftruncate, linkat, openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, flock, fstat, fstatvfs, fsync,
+    ftruncate, linkat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::fs::File;
@@ -91,13 +91,13 @@ impl StoredFile {
         Ok(())
     }
 
-    /// Cuts off what is not to be kept, and reserves the space for the rest.
+    /// Cuts off what is not to be kept, and checks the space for the rest.
     fn prepare(&self, bytes: Option<ByteCount>) -> Result<(), TransferFileError> {
         let kept = self.resume_from();
         ftruncate(&*self.part, kept)
             .map_err(|cause| TransferFileError::kernel("write", &self.name, cause))?;
         match bytes {
-            Some(bytes) => reserve(&self.part, kept, bytes),
+            Some(bytes) => check_space(&self.part, kept, bytes),
             None => Ok(()),
         }
     }
@@ -294,22 +294,23 @@ fn known_units(
     }))
 }
 
-/// Reserves space for a file of which the first `kept` bytes are there.
-pub(super) fn reserve(file: &File, kept: u64, bytes: ByteCount) -> Result<(), TransferFileError> {
+/// Checks that there is space for a file of which the first `kept` bytes are there. None is reserved: its size is only what a peer says.
+pub(super) fn check_space(
+    file: &File,
+    kept: u64,
+    bytes: ByteCount,
+) -> Result<(), TransferFileError> {
     let missing = bytes.get().saturating_sub(kept);
-    if missing == 0 {
+    // A file system that does not tell shows when it is full.
+    let Ok(space) = fstatvfs(file) else {
         return Ok(());
+    };
+    let is_told = space.f_blocks > 0;
+    let free = space.f_bfree.saturating_mul(space.f_frsize);
+    if is_told && missing > free || bytes.get() > i64::MAX as u64 {
+        return Err(TransferFileError::NoSpace { bytes });
     }
-    loop {
-        match fallocate(file, FallocateFlags::KEEP_SIZE, kept, missing) {
-            Err(Errno::INTR) => {}
-            Err(Errno::NOSPC | Errno::FBIG | Errno::DQUOT) => {
-                return Err(TransferFileError::NoSpace { bytes });
-            }
-            // A file system that cannot reserve tells when it is full.
-            _ => return Ok(()),
-        }
-    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -343,6 +344,24 @@ mod tests {
             let part = file.part();
             part.write_all_at(&unit, number * UNIT_BYTES).unwrap();
             file.record(&unit_digest(number, &unit)).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_claimed_size_takes_no_space_and_one_beyond_what_is_free_is_refused() {
+        use std::os::unix::fs::MetadataExt;
+        let scratch = ScratchDirectory::new("claimed");
+        let mut file = stored(&scratch, &identity(55 << 20), false).unwrap();
+        write_units(&mut file, 1);
+        let allocated = file.part().metadata().unwrap().blocks() * 512;
+        assert!(allocated <= 2 << 20, "{allocated}");
+        drop(file);
+        for bytes in [1 << 60, u64::MAX] {
+            let refused = stored(&scratch, &identity(bytes), false);
+            assert!(
+                matches!(refused, Err(TransferFileError::NoSpace { .. })),
+                "{bytes}"
+            );
         }
     }
 

@@ -35,8 +35,10 @@ const MAX_STEADY_LOSS: f64 = 0.05;
 const MAX_DEVIATION: f64 = 0.015;
 /// The same where segments are lost that heavily, whose rate at random varies less.
 const MAX_HEAVY_DEVIATION: f64 = 0.003;
-/// The same with congestion control that paces, whose rate is steady by itself.
+/// The same with congestion control that paces, whose rate is steady by itself, and the ratio of the fastest delivery to the usual one from
+/// which on it is not.
 const MAX_PACED_DEVIATION: f64 = 0.01;
+const MANY_TIMES: f64 = 2.0;
 /// The same in s, and in round trips, where the rate of the connection varies: the minimum ratio of its fastest delivery to the usual one,
 /// the minimum number of losses, and the segments lost.
 const MAX_UNSTEADY_DEVIATION_S: f64 = 0.01;
@@ -284,9 +286,13 @@ impl Course<'_> {
         let at_full_queue = self.losses_at_queue(late.start, FULL_QUEUE * longest_s);
         let dispersion = self.dispersion(late.start).unwrap_or(f64::NAN);
         let (peak_variation, _) = self.rate_variation(&late.recoveries);
-        let keeps_to_rate = late
-            .line
-            .filter(|line| line.deviation() <= MAX_PACED_DEVIATION);
+        // No bursts at a short queue are delivered at several times the usual rate.
+        let max_deviation = if rates.fastest >= MANY_TIMES {
+            MAX_DEVIATION
+        } else {
+            MAX_PACED_DEVIATION
+        };
+        let keeps_to_rate = late.line.filter(|line| line.deviation() <= max_deviation);
         if let Some(line) = keeps_to_rate
             && late.loss >= MIN_HEAVY_LOSS
             && late.recoveries.len() >= MANY_RECOVERIES

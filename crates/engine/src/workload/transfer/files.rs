@@ -80,6 +80,10 @@ fn content(
 ) -> Result<ContentToSend, TransferFileError> {
     let asked = match &plan.content {
         TransferContent::File(asked) => asked,
+        // Nothing is written where no files are stored.
+        TransferContent::Generated {
+            from_file: true, ..
+        } if files.store.is_none() => return Err(TransferFileError::StoresNone),
         content => {
             let generated = ContentToSend::generated(content, files.store.clone());
             return generated.ok_or(TransferFileError::NoContent);
