@@ -101,14 +101,16 @@ pub struct Usage {
 impl Usage {
     /// Maximum time that an account covers, ns: a year.
     const MAX_WALL_NS: u64 = 31_536_000 * 1_000_000_000;
-    /// The processor time beyond that of all processors that the granularity of accounts allows, ns each.
+    /// The processor time beyond the time measured that the granularity of accounts allows, ns.
     const SLACK_NS: u64 = 1_000_000_000;
+    /// Maximum number of processors of a machine. Those that a program may use are fewer than those that steal time is counted over.
+    const MAX_CPUS: u64 = 1 << 16;
 
-    /// `true` where a machine with this many processors can have used as much in that time: an end may report anything.
+    /// `true` where any machine can have used as much in that time: an end may report anything.
     #[must_use]
-    pub fn is_possible(&self, cpus: u32) -> bool {
+    pub fn is_possible(&self) -> bool {
         let each_ns = self.wall_ns.saturating_add(Self::SLACK_NS);
-        let all_ns = each_ns.saturating_mul(u64::from(cpus.clamp(1, 1 << 16)));
+        let all_ns = each_ns.saturating_mul(Self::MAX_CPUS);
         let times = [Some(self.cpu_ns), self.steal_ns, self.throttled_ns];
         self.wall_ns <= Self::MAX_WALL_NS && times.into_iter().flatten().all(|ns| ns <= all_ns)
     }
@@ -164,7 +166,7 @@ mod tests {
             wall_ns: 10 * second,
             ..Usage::default()
         };
-        assert!(usage.is_possible(2) && !usage.is_possible(1) && !usage.is_possible(0));
+        assert!(usage.is_possible());
         for (cpu_ns, steal_ns, wall_ns) in [
             (u64::MAX, 0, 10 * second),
             (0, u64::MAX, 10 * second),
@@ -176,7 +178,8 @@ mod tests {
                 wall_ns,
                 ..usage
             };
-            assert!(!usage.is_possible(u32::MAX), "{usage:?}");
+            assert!(!usage.is_possible(), "{usage:?}");
+            assert!(usage.stolen_share(2).is_some_and(|share| share <= 1.0));
             let _ = Usage::total([Some(&usage), Some(&usage)]);
         }
     }

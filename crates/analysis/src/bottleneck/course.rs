@@ -81,6 +81,11 @@ impl SecondHalf {
     }
 }
 
+/// `true` for congestion control that sends at a rate of its own and does not slow down at single losses.
+pub(super) fn is_paced(congestion: Option<&str>) -> bool {
+    congestion.is_some_and(|name| name.starts_with("bbr"))
+}
+
 /// The course of a connection with what is computed of it.
 pub(super) struct Course<'a> {
     pub(super) readings: &'a [TcpReading],

@@ -6,15 +6,13 @@
 //! out: only later losses tell. The thresholds were set on connections over emulated paths, and differ by congestion control: cubic
 //! slows down at a loss, bbr paces and does not.
 
-use super::course::{Course, LateLosses, Recovery, SecondHalf, quantile};
+use super::course::{Course, LateLosses, Recovery, SecondHalf, is_paced, quantile};
 use caudal_core::tcp_trace::TcpReading;
 
 /// Minimum queueing delay that shows in smoothed round-trip times, s.
 const MIN_QUEUE_S: f64 = 0.004;
 /// Minimum number of retransmitted segments whose pattern is looked at.
 const MIN_RETRANSMITS: u32 = 4;
-/// Minimum number of readings of a trace.
-const MIN_READINGS: usize = 20;
 /// The part of the longest queue, and the share of the losses at it, for losses to be those of a full queue.
 const FULL_QUEUE: f64 = 0.6;
 /// Maximum dispersion of the losses per round trip for them to be independent: 1 where they are, more where they come in bursts.
@@ -131,11 +129,10 @@ pub(super) fn loss_pattern(
 ) -> Option<LossFindings> {
     let (first, last) = (readings.first()?, readings.last()?);
     let count = last.retransmits.saturating_sub(first.retransmits);
-    if readings.len() < MIN_READINGS || count < MIN_RETRANSMITS {
+    if count < MIN_RETRANSMITS {
         return None;
     }
-    let is_paced = congestion.is_some_and(|name| name.starts_with("bbr"));
-    Course::new(readings, is_paced, mss).findings()
+    Course::new(readings, is_paced(congestion), mss).findings()
 }
 
 impl Course<'_> {

@@ -1,6 +1,6 @@
 //! The network as the bottleneck of a TCP connection: a queue, what was retransmitted, slow start, or its congestion window.
 
-use super::course::SecondHalf;
+use super::course::{SecondHalf, is_paced};
 use super::evidence::{Evidence, FULL, percent};
 use super::full_window::{limited_by_full_window, share_of_window};
 use super::loss_pattern::{MIN_FULLNESS, loss_pattern};
@@ -107,10 +107,7 @@ fn limited_at_steady_rate(
     let is_steady = rates.spread <= STEADY
         && second_half.fullness() >= FULL
         && share_of_window(evidence, readings) < MAX_OF_WINDOW;
-    let is_paced = evidence
-        .congestion
-        .is_some_and(|name| name.starts_with("bbr"));
-    (is_steady && is_paced).then(|| {
+    (is_steady && is_paced(evidence.congestion)).then(|| {
         let rtt_s = readings.mean(readings.rtt_sum_us) / 1e6;
         LimitedBy::because(
             Cause::LinkRate,

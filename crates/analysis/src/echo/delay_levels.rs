@@ -20,6 +20,8 @@ const MIN_CHANGE_US: f64 = 200.0;
 const MIN_NOISE: f64 = 0.01;
 /// Maximum interquartile range of the round trips of a level, as a part of the change to the next.
 const MAX_SPREAD: f64 = 0.5;
+/// Maximum number of messages whose levels are looked for, as their times and places take memory.
+const MAX_MESSAGES: usize = 2_000_000;
 /// Maximum part of the messages without a reply where their times are only known by those of the others.
 const MAX_LOST: f64 = 0.01;
 
@@ -104,6 +106,9 @@ pub fn delay_level_episodes(series: &EchoSeries) -> Vec<Episode> {
 }
 
 fn find(series: &EchoSeries) -> Option<Vec<SeriesLevel>> {
+    if series.replies.len() > MAX_MESSAGES {
+        return None;
+    }
     let times_s = times_s(series)?;
     let mut is_usual = vec![true; series.replies.len()];
     for one in delay_episodes(series) {

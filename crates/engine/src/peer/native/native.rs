@@ -430,8 +430,7 @@ impl NativePeer {
             (before, after.unwrap_or(before))
         });
         let (report, server_usage) = end.report.unzip();
-        let server_cpus = self.control.server.cpus;
-        let server_usage = server_usage.filter(|usage| usage.is_possible(server_cpus));
+        let server_usage = server_usage.filter(Usage::is_possible);
         let rate = |plan: &Plan| PlanRecord::from(plan).rate();
         let server_set_rate = rate(plan) != rate(&accepted.plan);
         half.finish(EndedDialogue {
