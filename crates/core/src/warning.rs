@@ -147,6 +147,14 @@ pub enum WarningCode {
     DelayLevels,
     /// The wall clock of this host was set.
     ClockStepped,
+    /// The interface that an end uses was down for a time.
+    InterfaceDown,
+    /// The interface that an end uses counted frames with errors.
+    InterfaceErrors,
+    /// The interface that an end uses had no buffer for frames that arrived.
+    InterfaceDrops,
+    /// A receiver's window was closed for a time.
+    WindowClosed,
     /// A connection waited for retransmission timeouts.
     RetransmissionTimeouts,
     /// The peer's program stood still for a time.
@@ -167,7 +175,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 61] = [
+    pub const ALL: [Self; 65] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -222,6 +230,10 @@ impl WarningCode {
         Self::DelayEpisodes,
         Self::DelayLevels,
         Self::ClockStepped,
+        Self::InterfaceDown,
+        Self::InterfaceErrors,
+        Self::InterfaceDrops,
+        Self::WindowClosed,
         Self::RetransmissionTimeouts,
         Self::PeerStopped,
         Self::ProgramStopped,
@@ -289,6 +301,10 @@ impl WarningCode {
             Self::DelayEpisodes => "delay_episodes",
             Self::DelayLevels => "delay_levels",
             Self::ClockStepped => "clock_stepped",
+            Self::InterfaceDown => "interface_down",
+            Self::InterfaceErrors => "interface_errors",
+            Self::InterfaceDrops => "interface_drops",
+            Self::WindowClosed => "window_closed",
             Self::RetransmissionTimeouts => "retransmission_timeouts",
             Self::PeerStopped => "peer_stopped",
             Self::ProgramStopped => "program_stopped",
@@ -421,6 +437,18 @@ impl WarningCode {
             Self::RetransmissionTimeouts => {
                 "a TCP connection stood still until its retransmission timer ran out: the last segments of a window, or retransmissions, were lost"
             }
+            Self::InterfaceDown => {
+                "the interface that an end uses was taken down, or had no carrier: nothing passed it meanwhile"
+            }
+            Self::InterfaceErrors => {
+                "the interface that an end uses counted frames with errors: they were lost at that link, not in the network"
+            }
+            Self::InterfaceDrops => {
+                "frames arrived at the interface that an end uses when it had no buffer for them: they were lost in that host"
+            }
+            Self::WindowClosed => {
+                "a receiver took nothing for a time, and told the sender to wait: that is the receiving program's, not the path's"
+            }
             Self::ClockStepped => {
                 "the wall clock of this host was set during the test: one-way delays before and after it differ by the step"
             }
@@ -544,6 +572,18 @@ impl WarningCode {
             }
             Self::RetransmissionTimeouts => {
                 "look for what drops segments next to each other: a queue or a policer of a few segments, or a bad line"
+            }
+            Self::InterfaceDown => {
+                "look at that host's cable, its switch port, and its log (`dmesg`, `ip -s link`)"
+            }
+            Self::InterfaceErrors => {
+                "look at the cable, the transceiver and the duplex of both its ends: `ethtool -S` names the errors"
+            }
+            Self::InterfaceDrops => {
+                "enlarge the ring (`ethtool -g`, `ethtool -G … rx N`), spread the interrupts, or measure at a lower rate"
+            }
+            Self::WindowClosed => {
+                "look at what the receiving program waited for: its disk, its processor, or a limit of its own"
             }
             Self::ClockStepped => {
                 "let the time service settle before one-way delays are measured; all else runs by the monotonic clock"

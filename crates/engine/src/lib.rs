@@ -10,6 +10,7 @@ mod client_refusal;
 mod mtu_search;
 mod network;
 mod options;
+mod own_interface;
 mod own_wait;
 mod path_mtu;
 pub mod peer;

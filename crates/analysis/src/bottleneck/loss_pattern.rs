@@ -37,6 +37,8 @@ const MAX_HEAVY_DEVIATION: f64 = 0.003;
 /// which on it is not.
 const MAX_PACED_DEVIATION: f64 = 0.01;
 const MANY_TIMES: f64 = 2.0;
+/// Maximum ratio of the mean rate to the fastest delivery at which losses that keep to a line are a policer's, however evenly they come.
+const MAX_POLICED_FULLNESS: f64 = 0.35;
 /// The same in s, and in round trips, where the rate of the connection varies: the minimum ratio of its fastest delivery to the usual one,
 /// the minimum number of losses, and the segments lost.
 const MAX_UNSTEADY_DEVIATION_S: f64 = 0.01;
@@ -295,7 +297,7 @@ impl Course<'_> {
             && late.recoveries.len() >= MANY_RECOVERIES
             && late.each() >= MIN_EACH
             && is_faster
-            && dispersion >= MIN_DISPERSION
+            && (dispersion >= MIN_DISPERSION || second_half.fullness() <= MAX_POLICED_FULLNESS)
             && peak_variation.is_some_and(|varies| varies <= SEVERAL_RATES)
         {
             return LossPattern::Policer {

@@ -2,12 +2,14 @@
 
 mod bulk;
 mod gaps;
+mod interface_watch;
 mod interruption;
 mod mtu_black_hole;
 mod silence_watch;
-mod timeouts;
+mod tcp_stalls;
 
 pub use bulk::bulk_episodes;
+pub use interface_watch::{InterfaceReading, InterfaceWatch};
 pub use interruption::interruption;
 pub use silence_watch::{SilenceWatch, WatchReading};
-pub(crate) use timeouts::timeout_episodes;
+pub(crate) use tcp_stalls::{StallCounters, stall_episodes};

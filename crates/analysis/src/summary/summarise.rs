@@ -13,10 +13,11 @@ use super::recovery::recovery_samples;
 use super::warnings::{direction_warnings, general_warnings};
 use super::window::DirectionEvidence;
 use crate::bottleneck::CPU_BOUND;
-use crate::episode::{interruption, timeout_episodes};
+use crate::episode::{StallCounters, interruption, stall_episodes};
 use crate::timeline::MeasuredFlow;
 use caudal_core::episode::{Episode, episode_warnings};
 use caudal_core::plan::{Direction, Omit, Transport};
+use caudal_core::sample::TcpSnapshot;
 use caudal_core::summary::{DirectionSummary, RateLevel, TcpSummary};
 use caudal_core::tcp_trace::TcpTrace;
 use caudal_core::warning::{Warning, WarningCode};
@@ -53,24 +54,24 @@ pub fn summarise(context: &Context<'_>) -> BulkSummary {
     }
 }
 
-/// The waits of a direction's only connection for its timeouts: of several, the others go on meanwhile.
-fn timeouts(
-    context: &Context<'_>,
-    flows: &DirectionFlows<'_>,
-    direction: Direction,
-) -> Vec<Episode> {
+/// The waits of a direction's only connection for its timeouts and for the receiver's window: of several, the others go on meanwhile.
+fn stalls(context: &Context<'_>, flows: &DirectionFlows<'_>, direction: Direction) -> Vec<Episode> {
     let [record] = flows.records[..] else {
         return Vec::new();
     };
-    let counts = context
-        .timeline
-        .measured(record.flow.id)
-        .and_then(|measured| {
-            let (first, last) = measured.tcp?;
-            Some(last.timeouts?.saturating_sub(first.timeouts?))
-        });
+    let measured = context.timeline.measured(record.flow.id);
+    let states = measured.and_then(|measured| measured.tcp);
+    let since = |of: fn(&TcpSnapshot) -> Option<u64>| {
+        let (first, last) = states.as_ref()?;
+        Some(of(last)?.saturating_sub(of(first)?))
+    };
+    let limited_us = since(|state| state.receiver_window_limited_us);
+    let counters = StallCounters {
+        timeouts: since(|state| state.timeouts).unwrap_or(0),
+        window_limited_s: limited_us.unwrap_or(0) as f64 / 1e6,
+    };
     let readings = trace_of(record).map_or(&[][..], TcpTrace::readings);
-    timeout_episodes(readings, counts.unwrap_or(0), direction, context.episodes)
+    stall_episodes(readings, counters, direction, context.episodes)
 }
 
 /// The measured part of a direction: its span and its payload.
@@ -129,7 +130,7 @@ fn summarise_direction(
         warnings,
     );
     episodes.extend(levels.others(direction));
-    episodes.extend(timeouts(context, &flows, direction));
+    episodes.extend(stalls(context, &flows, direction));
     let goodput_mean = goodput.map_or(0.0, |goodput| goodput.mean);
     let loss = (context.transport() == Transport::Udp).then(|| loss(context, &flows));
     if loss.is_some() {

@@ -26,6 +26,10 @@ pub fn trials() -> Vec<Trial> {
     vec![
         in_network("a_path_that_dies_ends_the_test_and_is_named", dead_path),
         in_network("an_outage_is_named_and_nothing_else_is_blamed", outage),
+        in_network(
+            "an_interface_that_is_down_is_named_at_its_end",
+            interface_down,
+        ),
         in_network("a_peer_that_stands_still_is_no_outage", stopped_peer),
         in_network("a_peer_that_stays_still_ends_the_test", lost_peer),
         in_network("this_program_stopped_is_no_loss", stopped_client),
@@ -203,6 +207,52 @@ fn outage() {
             let found = &direction["limited_by"];
             assert_eq!(found["cause"], "outage", "{words}: {found}");
             assert_eq!(direction["goodput_trusted"], false, "{words}");
+        }
+    }
+}
+
+/// The interface of one end is taken down, by which that of the other loses its carrier: both are told, each at its end.
+fn interface_down() {
+    for at_client in [true, false] {
+        let tests = Tests::start(&[
+            "tcp -b 5M -t 9",
+            "tcp -R -b 5M -t 9",
+            "udp -b 1M -t 9",
+            "udp -R -b 1M -t 9",
+        ]);
+        let space = match at_client {
+            true => &tests.network.client,
+            false => &tests.network.server,
+        };
+        thread::sleep(BEFORE);
+        set(space, "ip", "link set v0 down");
+        thread::sleep(OUTAGE);
+        set(space, "ip", "link set v0 up");
+        let [of_client, of_server] = match at_client {
+            true => ["was taken down", "had no carrier"],
+            false => ["had no carrier", "was taken down"],
+        };
+        for (words, run) in tests.runs(0) {
+            let (from_s, to_s) = episode(&words, &run, "interface_down");
+            let lasted_s = to_s.unwrap() - from_s;
+            assert!(
+                (1.2..5.0).contains(&lasted_s),
+                "{words}: {}",
+                run["episodes"]
+            );
+            let warnings = run["warnings"].as_array().unwrap();
+            let messages: Vec<&str> = warnings
+                .iter()
+                .filter(|one| one["code"] == "interface_down")
+                .map(|one| one["message"].as_str().unwrap())
+                .collect();
+            for told in [
+                format!("v0 of this host {of_client}"),
+                format!("v0 of the server {of_server}"),
+            ] {
+                let is_told = messages.iter().any(|message| message.ends_with(&told));
+                assert!(is_told, "{words}: {messages:?}");
+            }
         }
     }
 }

@@ -105,6 +105,15 @@ impl Episode {
             (EpisodeKind::ProgramStarved, _) => {
                 format!("this program waited for a processor {when}")
             }
+            (EpisodeKind::InterfaceDown, _) => format!("an interface was down {when}"),
+            (EpisodeKind::InterfaceErrors, _) => format!("frames in error {when}"),
+            (EpisodeKind::InterfaceDrops, _) => {
+                format!("an interface dropped what arrived {when}")
+            }
+            (EpisodeKind::WindowClosed, _) => {
+                let direction = self.direction.map_or("", Direction::in_text);
+                format!("{direction}: the receiver's window was closed {when}")
+            }
             (EpisodeKind::ClockStepped, _) => {
                 format!("the clock of this host was set at {from_s:.1} s")
             }

@@ -30,6 +30,14 @@ pub enum EpisodeKind {
     HostSuspended,
     /// The wall clock of this host was set.
     ClockStepped,
+    /// The interface that an end uses was down, or had no carrier.
+    InterfaceDown,
+    /// The interface that an end uses counted frames with errors.
+    InterfaceErrors,
+    /// The interface that an end uses had no buffer for frames that arrived.
+    InterfaceDrops,
+    /// The receiver's window was closed (TCP).
+    WindowClosed,
     /// The rate of a direction was at another level than the one that its goodput is given for.
     RateLevel,
     /// Round trips of messages on a schedule were far longer than usual.
@@ -60,6 +68,10 @@ impl EpisodeKind {
             Self::ProgramStarved => "program_starved",
             Self::HostSuspended => "host_suspended",
             Self::ClockStepped => "clock_stepped",
+            Self::InterfaceDown => "interface_down",
+            Self::InterfaceErrors => "interface_errors",
+            Self::InterfaceDrops => "interface_drops",
+            Self::WindowClosed => "window_closed",
             Self::RateLevel => "rate_level",
             Self::Delay => "delay",
             Self::DelayLevel => "delay_level",
@@ -85,6 +97,10 @@ impl EpisodeKind {
             Self::ProgramStarved => ("wait for a processor", "waits for a processor"),
             Self::HostSuspended => ("suspension", "suspensions"),
             Self::ClockStepped => ("step of the clock", "steps of the clock"),
+            Self::InterfaceDown => ("outage of an interface", "outages of an interface"),
+            Self::InterfaceErrors => ("interface with errors", "interfaces with errors"),
+            Self::InterfaceDrops => ("interface out of buffers", "interfaces out of buffers"),
+            Self::WindowClosed => ("closed window", "closed windows"),
             Self::RateLevel => ("other level of the rate", "other levels of the rate"),
             Self::Delay => ("delay episode", "delay episodes"),
             Self::DelayLevel => ("other level of the delay", "other levels of the delay"),
@@ -126,6 +142,10 @@ impl EpisodeKind {
             Self::MtuBlackHole => WarningCode::PathMtuBlackHole,
             Self::PeerStopped | Self::PeerStarved => WarningCode::PeerStopped,
             Self::ClockStepped => WarningCode::ClockStepped,
+            Self::InterfaceDown => WarningCode::InterfaceDown,
+            Self::InterfaceErrors => WarningCode::InterfaceErrors,
+            Self::InterfaceDrops => WarningCode::InterfaceDrops,
+            Self::WindowClosed => WarningCode::WindowClosed,
             Self::RateLevel => WarningCode::SeveralLevels,
             Self::Delay => WarningCode::DelayEpisodes,
             Self::DelayLevel => WarningCode::DelayLevels,
@@ -152,6 +172,10 @@ impl EpisodeKind {
             // What a peer short of processor time limited is shown by its threads.
             Self::PeerStarved
             | Self::ClockStepped
+            | Self::InterfaceDown
+            | Self::InterfaceErrors
+            | Self::InterfaceDrops
+            | Self::WindowClosed
             | Self::RetransmissionTimeout
             | Self::RateLevel
             | Self::Delay

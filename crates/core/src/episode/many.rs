@@ -8,6 +8,8 @@ use crate::warning::Warning;
 pub const MAX_EPISODES: usize = 1000;
 /// Maximum number of episodes of a kind and direction with a warning each.
 const MAX_TOLD: usize = 3;
+/// Maximum deviation of the times between episodes from their mean for these to come regularly, as a part of it.
+const MAX_IRREGULARITY: f64 = 0.1;
 
 /// Leaves as many of some episodes as are kept, the longest, in order of time.
 pub fn keep_longest(episodes: &mut Vec<Episode>) {
@@ -38,6 +40,7 @@ pub fn episode_warnings(episodes: &[Episode]) -> Vec<Warning> {
 }
 
 fn warnings_of_kind(mut all: Vec<&Episode>) -> Vec<Warning> {
+    let repetition = repetition(&all).unwrap_or_default();
     all.sort_by(|a, b| b.length_s().total_cmp(&a.length_s()));
     let others = all.split_off(MAX_TOLD.min(all.len()));
     all.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
@@ -47,11 +50,26 @@ fn warnings_of_kind(mut all: Vec<&Episode>) -> Vec<Warning> {
         let name = if others.len() == 1 { one } else { several };
         let length_s: f64 = others.iter().map(|one| one.length_s()).sum();
         warnings.push(first.kind.warning(format!(
-            "and {} more {name}, {length_s:.1} s in all (`episodes` of --json has each)",
+            "and {} more {name}, {length_s:.1} s in all{repetition}; `episodes` of --json has each",
             others.len()
         )));
     }
     warnings
+}
+
+/// The time from one of more episodes than are told to the next, in order of time, where they come regularly.
+fn repetition(episodes: &[&Episode]) -> Option<String> {
+    let pairs = episodes.windows(2);
+    let between_s: Vec<f64> = pairs.map(|two| two[1].from_s - two[0].from_s).collect();
+    if between_s.len() < MAX_TOLD {
+        return None;
+    }
+    let mean_s = between_s.iter().sum::<f64>() / between_s.len() as f64;
+    let shortest_s = between_s.iter().copied().fold(f64::INFINITY, f64::min);
+    let longest_s = between_s.iter().copied().fold(0.0, f64::max);
+    let irregularity_s = (mean_s - shortest_s).max(longest_s - mean_s);
+    (irregularity_s <= MAX_IRREGULARITY * mean_s)
+        .then(|| format!(", one every {mean_s:.2} s ({shortest_s:.2}–{longest_s:.2} s)"))
 }
 
 #[cfg(test)]
@@ -98,8 +116,11 @@ mod tests {
         );
         assert_eq!(
             warnings[3].message.to_string(),
-            "and 11 more stops of this program, 3.6 s in all (`episodes` of --json has each)"
+            "and 11 more stops of this program, 3.6 s in all, one every 1.00 s (1.00–1.00 s); `episodes` of --json has each"
         );
         assert_eq!(warnings[4].code.name(), "outage");
+        all[3].from_s += 0.2;
+        let irregular = episode_warnings(&all)[3].message.to_string();
+        assert!(!irregular.contains("every"), "{irregular}");
     }
 }

@@ -1,11 +1,13 @@
 //! Times in which a test did not run its usual course: outages, and programs that stood still.
 
 mod episode;
+mod interface_event;
 mod kind;
 mod many;
 mod tally;
 
 pub use episode::Episode;
+pub use interface_event::{InterfaceEvent, InterfaceFault};
 pub use kind::EpisodeKind;
 pub use many::{MAX_EPISODES, episode_warnings, keep_longest};
 pub use tally::EpisodeTally;

@@ -214,7 +214,7 @@ impl<'a> Session<'a> {
         self.send_test_event(Event::Started { repeat: None });
         let mut watch = SessionWatch::new(start_ns, half.ending(&limits));
         self.control.channel.set_patience(plan.patience());
-        let mut stops = StopWatch::start(start_ns);
+        let mut stops = StopWatch::start(self.peer, start_ns);
         let attended = self.attend(&mut *half, &mut watch, &mut stops);
         let finished = half.finish();
         let usage = meter.read();
@@ -222,12 +222,14 @@ impl<'a> Session<'a> {
         drop(running);
         self.send_ended(&finished, start_ns, &attended);
         let stopped = attended?;
+        let (stops, interface) = stops.finish();
         self.control.send(&ToClient::Finished {
             report: finished.report,
             usage,
             stopped,
             other_tests,
-            stops: stops.finish(),
+            stops,
+            interface,
         })
     }
 

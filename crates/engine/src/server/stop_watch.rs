@@ -1,10 +1,12 @@
-//! The watch of a server over itself during a test: the times in which its program stood still.
+//! The watch of a server over itself during a test: the times in which its program stood still, and its interface.
 
+use crate::own_interface::OwnInterface;
 use crate::own_wait::OwnWait;
 use caudal_analysis::episode::{SilenceWatch, WatchReading};
-use caudal_core::episode::{Episode, EpisodeKind};
+use caudal_core::episode::{Episode, EpisodeKind, InterfaceEvent};
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::message::OwnStop;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Maximum number of stops that a client is told of, the longest first.
@@ -16,14 +18,16 @@ const MAX_KEPT: usize = 1000;
 pub(super) struct StopWatch {
     watch: SilenceWatch,
     wait: OwnWait,
+    interface: OwnInterface,
 }
 
 impl StopWatch {
-    /// The watch over a test that starts at `start_ns`; it belongs to the calling thread.
-    pub(super) fn start(start_ns: u64) -> Self {
+    /// The watch over a test with `client` that starts at `start_ns`; it belongs to the calling thread.
+    pub(super) fn start(client: SocketAddr, start_ns: u64) -> Self {
         Self {
             watch: SilenceWatch::new(start_ns, Duration::ZERO),
             wait: OwnWait::of_this_thread(start_ns),
+            interface: OwnInterface::towards(client, start_ns),
         }
     }
 
@@ -34,10 +38,11 @@ impl StopWatch {
 
     /// Takes a look after the wait.
     pub(super) fn look(&mut self) {
+        let now_ns = monotonic_ns();
+        self.interface.look(now_ns);
         if self.watch.episodes() >= MAX_KEPT {
             return;
         }
-        let now_ns = monotonic_ns();
         self.watch.read(&WatchReading {
             // The client's silence is the client's to see.
             heard_ns: now_ns,
@@ -45,9 +50,10 @@ impl StopWatch {
         });
     }
 
-    /// The stops in order, the longest where there are many.
-    pub(super) fn finish(self) -> Vec<OwnStop> {
-        let episodes = self.watch.finish(monotonic_ns()).into_iter();
+    /// The stops in order, the longest where there are many, and what became of the interface.
+    pub(super) fn finish(self) -> (Vec<OwnStop>, Vec<InterfaceEvent>) {
+        let now_ns = monotonic_ns();
+        let episodes = self.watch.finish(now_ns).into_iter();
         let stops = episodes.filter(Episode::is_stop).filter_map(|episode| {
             Some(OwnStop {
                 from_s: episode.from_s,
@@ -55,7 +61,7 @@ impl StopWatch {
                 starved: episode.kind == EpisodeKind::ProgramStarved,
             })
         });
-        longest(stops.collect())
+        (longest(stops.collect()), self.interface.finish(now_ns))
     }
 }
 

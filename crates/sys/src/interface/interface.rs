@@ -3,7 +3,7 @@
 use super::driver_settings::legacy_settings;
 use super::ethtool::{driver, offloads};
 use super::link::LinkMessage;
-use crate::netlink::{DeviceCounters, Netlink};
+use crate::netlink::{DeviceCounters, DeviceState, Netlink};
 
 /// A network interface and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +94,12 @@ pub fn interface_counters(index: u32) -> Option<DeviceCounters> {
     Netlink::open().ok()?.counters(index).ok()
 }
 
+/// The state of an interface; `None` when the kernel does not tell it.
+#[must_use]
+pub fn interface_state(index: u32) -> Option<DeviceState> {
+    Netlink::open().ok()?.device_state(index).ok()
+}
+
 /// Bytes in an interface's queueing discipline; `None` when the kernel does not report them.
 #[must_use]
 pub fn qdisc_backlog(index: u32) -> Option<u64> {
@@ -104,6 +110,15 @@ pub fn qdisc_backlog(index: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_loopback_interface_has_no_end_to_lose() {
+        let lo = Interface::by_name("lo").unwrap();
+        let state = interface_state(lo.index).unwrap();
+        assert!(state.is_up && state.has_carrier, "{state:?}");
+        assert_eq!(state.carrier_losses, Some(0));
+        assert_eq!(interface_state(u32::MAX - 1), None);
+    }
 
     #[test]
     fn the_loopback_interface_is_described() {

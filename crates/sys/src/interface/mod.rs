@@ -20,7 +20,8 @@ pub(crate) use ethtool::ifreq;
 pub use ethtool::{OffloadState, capture_offloads, request_offloads, turn_offloads_off};
 pub use ethtool_netlink::{LinkStateReading, MacCounters};
 pub use interface::{
-    Interface, interface_counters, interface_index, interface_names, qdisc_backlog, qdisc_drops,
+    Interface, interface_counters, interface_index, interface_names, interface_state,
+    qdisc_backlog, qdisc_drops,
 };
 pub use link_reading::{LinkCounterReading, LinkReading, lower_interface};
 pub use link_settings::LinkSettings;

@@ -49,6 +49,19 @@ pub struct DeviceCounters {
     pub tx_window_errors: u64,
 }
 
+/// The state of a device, and its counters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceState {
+    /// `true` when it is up.
+    pub is_up: bool,
+    /// `true` when it has a carrier.
+    pub has_carrier: bool,
+    /// The times its carrier was lost since it was created.
+    pub carrier_losses: Option<u32>,
+    /// Its counters.
+    pub counters: DeviceCounters,
+}
+
 /// The settings to change of a device; `None` leaves one unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeviceSettings {
@@ -161,15 +174,34 @@ impl Netlink {
     /// # Errors
     /// When there is no device of this index.
     pub fn counters(&self, index: u32) -> io::Result<DeviceCounters> {
+        Ok(self.device_state(index)?.counters)
+    }
+
+    /// The state of a device.
+    ///
+    /// # Errors
+    /// When there is no device of this index.
+    pub fn device_state(&self, index: u32) -> io::Result<DeviceState> {
         let mut body = vec![0; LINK_HEADER];
         body[4..8].copy_from_slice(&index.to_ne_bytes());
         let replies = self.request(libc::RTM_GETLINK, 0, &body)?;
-        let reply = replies.first().and_then(|reply| reply.get(LINK_HEADER..));
-        let attributes = attributes(reply.unwrap_or_default());
-        let counted = attributes
-            .get(&libc::IFLA_STATS64)
-            .ok_or(io::ErrorKind::Unsupported)?;
-        Ok(DeviceCounters::decode(counted))
+        let reply = replies.first().ok_or(io::ErrorKind::NotFound)?;
+        DeviceState::decode(reply).ok_or_else(|| io::ErrorKind::Unsupported.into())
+    }
+}
+
+impl DeviceState {
+    /// Decodes a `struct ifinfomsg` with its attributes; `None` where it has no counters.
+    fn decode(message: &[u8]) -> Option<Self> {
+        let flags = raw::u32_at(message, 8)?;
+        let attributes = attributes(message.get(LINK_HEADER..)?);
+        let losses = attributes.get(&libc::IFLA_CARRIER_DOWN_COUNT);
+        Some(Self {
+            is_up: flags & libc::IFF_UP as u32 != 0,
+            has_carrier: flags & libc::IFF_LOWER_UP as u32 != 0,
+            carrier_losses: losses.and_then(|count| raw::u32_at(count, 0)),
+            counters: DeviceCounters::decode(attributes.get(&libc::IFLA_STATS64)?),
+        })
     }
 }
 

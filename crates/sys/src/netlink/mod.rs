@@ -14,7 +14,7 @@ mod socket;
 pub(crate) use attribute::{
     attribute_list, attributes, family, ip_address, push_attribute, push_nested, text,
 };
-pub use device::{DeviceCounters, DeviceSettings};
+pub use device::{DeviceCounters, DeviceSettings, DeviceState};
 pub(crate) use generic::GenericNetlink;
 pub use queue::{QueueCounters, TbfSettings};
 pub use route::RouteHop;

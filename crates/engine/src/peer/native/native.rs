@@ -7,11 +7,11 @@ use super::dialogue::{StopKind, TRAILING_NS, TestDialogue};
 use super::mtu_probing::MtuProbing;
 use super::other_server::with_other_server;
 use super::peer_watch::PeerWatch;
-use super::server_episodes::{other_tests, stopped};
+use super::server_episodes::{of_interface, other_tests, stopped};
 use crate::options::LocalOptions;
 use crate::peer::peer::{Peer, PeerInfo};
 use crate::workload::{self, ClientHalf, ClientLink, EndedDialogue, Outcome};
-use caudal_core::episode::Episode;
+use caudal_core::episode::{Episode, InterfaceEvent};
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::interval::ServerAccount;
 use caudal_core::opening::{OpeningPattern, OpeningReport};
@@ -48,6 +48,7 @@ struct DialogueEnd {
     episodes: Vec<Episode>,
     other_tests: Vec<OtherTest>,
     stops: Vec<OwnStop>,
+    server_interface: Vec<InterfaceEvent>,
 }
 
 impl DialogueEnd {
@@ -146,7 +147,7 @@ impl NativePeer {
         let mut end = DialogueEnd::default();
         let mut watch = half
             .heard_ns()
-            .map(|_| PeerWatch::start(self.idle_rtt(), options.patience));
+            .map(|_| PeerWatch::start(self.info.address, self.idle_rtt(), options.patience));
         let mut arrived_bytes = 0;
         half.start_requested(events);
         loop {
@@ -166,13 +167,20 @@ impl NativePeer {
             };
             end.was_over = dialogue.is_over();
             if is_last || !self.advance(half, quit, &mut dialogue, &mut end, events) {
-                end.episodes = watch.map(PeerWatch::finish).unwrap_or_default();
+                let (episodes, own_interface) = watch.map(PeerWatch::finish).unwrap_or_default();
+                end.episodes = episodes;
                 let elapsed_s = (monotonic_ns() - start_ns) as f64 / 1e9;
                 let told = stopped(&end.stops, &end.episodes, elapsed_s);
                 end.episodes.extend(told);
                 end.episodes
                     .extend(other_tests(&end.other_tests, elapsed_s));
                 end.explain(elapsed_s);
+                end.episodes.extend(of_interface(
+                    &own_interface,
+                    &end.server_interface,
+                    &self.info,
+                    elapsed_s,
+                ));
                 return end;
             }
         }
@@ -246,10 +254,12 @@ impl NativePeer {
                 stopped,
                 other_tests,
                 stops,
+                interface,
             }) => {
                 end.report = Some((report, usage));
                 end.other_tests = other_tests;
                 end.stops = stops;
+                end.server_interface = interface;
                 if let (None, Some(reason)) = (&end.cut_short, stopped) {
                     end.cut_short = Some(CutShort::ByServer(reason));
                 }

@@ -1,11 +1,13 @@
 //! The watch over a running test at its client: what the control connection tells of the peer and of the path.
 
 use super::control::ControlChannel;
+use crate::own_interface::OwnInterface;
 use crate::own_wait::OwnWait;
 use caudal_analysis::episode::{SilenceWatch, WatchReading};
-use caudal_core::episode::Episode;
+use caudal_core::episode::{Episode, InterfaceEvent};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::tcp::tcp_info;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Silence after which the kernel is asked what the peer's kernel has acknowledged, ns.
@@ -15,6 +17,7 @@ const ASK_KERNEL_NS: u64 = 250_000_000;
 pub(super) struct PeerWatch {
     watch: SilenceWatch,
     wait: OwnWait,
+    interface: OwnInterface,
     /// What the peer's kernel had acknowledged at the last look at a quiet peer, bytes.
     acked_bytes: Option<u64>,
     /// The look that found more of it.
@@ -24,11 +27,12 @@ pub(super) struct PeerWatch {
 impl PeerWatch {
     /// The watch over a test that starts now, on a path with this round-trip time, whose queues may delay an answer by `patience`; it
     /// belongs to the calling thread.
-    pub(super) fn start(rtt: Duration, patience: Duration) -> Self {
+    pub(super) fn start(peer: SocketAddr, rtt: Duration, patience: Duration) -> Self {
         let now_ns = monotonic_ns();
         Self {
             watch: SilenceWatch::new(now_ns, rtt.max(patience)),
             wait: OwnWait::of_this_thread(now_ns),
+            interface: OwnInterface::towards(peer, now_ns),
             acked_bytes: None,
             acknowledged_ns: None,
         }
@@ -55,12 +59,14 @@ impl PeerWatch {
             acknowledged_ns: self.acknowledged_ns,
             ..self.wait.reading(now_ns)
         });
+        self.interface.look(now_ns);
         self.watch.is_question_due(now_ns)
     }
 
-    /// The episodes of the test, which ends now.
-    pub(super) fn finish(self) -> Vec<Episode> {
-        self.watch.finish(monotonic_ns())
+    /// The episodes of the test, which ends now, and what became of this host's interface.
+    pub(super) fn finish(self) -> (Vec<Episode>, Vec<InterfaceEvent>) {
+        let now_ns = monotonic_ns();
+        (self.watch.finish(now_ns), self.interface.finish(now_ns))
     }
 
     /// Takes note of what the peer's kernel has acknowledged since the last look. The time of the last acknowledgement does not

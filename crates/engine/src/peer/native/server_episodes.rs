@@ -1,10 +1,14 @@
-//! What a server tells of its own time during a test, as episodes. Nothing of it is taken to be true without bounds.
+//! What a server tells of its own time and interface during a test, as episodes. Nothing of it is taken to be true without bounds.
 
-use caudal_core::episode::{Episode, EpisodeKind};
+use crate::peer::PeerInfo;
+use caudal_core::episode::{Episode, EpisodeKind, InterfaceEvent};
+use caudal_core::host::Host;
 use caudal_wire::message::{OtherTest, OwnStop};
 
-/// Maximum number of stops that are taken from a server.
-const MAX_STOPS: usize = 100;
+/// Maximum number of stops, and of events of its interface, that are taken from a server.
+const MAX_STOPS: usize = 102;
+/// Maximum number of frames that a server may have counted in a second: the shortest ones at 400 Gbit/s.
+const MAX_FRAMES_PER_S: f64 = 6e8;
 
 /// The other tests of the server during one of `elapsed_s` as one episode; `None` without any that overlaps it.
 pub(super) fn other_tests(tests: &[OtherTest], elapsed_s: f64) -> Option<Episode> {
@@ -67,9 +71,44 @@ pub(super) fn stopped(stops: &[OwnStop], known: &[Episode], elapsed_s: f64) -> V
         .collect()
 }
 
+/// What became of the interfaces of both ends in a test of `elapsed_s`.
+pub(super) fn of_interface(
+    own: &[InterfaceEvent],
+    servers: &[InterfaceEvent],
+    info: &PeerInfo,
+    elapsed_s: f64,
+) -> Vec<Episode> {
+    let name = |host: &Host, whose: &str| match &host.interface {
+        Some(interface) => format!("{interface} of {whose}"),
+        None => format!("the interface of {whose}"),
+    };
+    let own_name = name(&info.client, "this host");
+    let servers_name = name(&info.server, "the server");
+    let own = own.iter().map(|event| event.episode(&own_name));
+    let servers = within(servers, elapsed_s);
+    let servers = servers.iter().map(|event| event.episode(&servers_name));
+    own.chain(servers).collect()
+}
+
+/// The events that are possible in a test of `elapsed_s`.
+fn within(events: &[InterfaceEvent], elapsed_s: f64) -> Vec<InterfaceEvent> {
+    let bounded = |event: &InterfaceEvent| InterfaceEvent {
+        from_s: event.from_s.max(0.0),
+        to_s: event.to_s.map(|to_s| to_s.min(elapsed_s)),
+        ..*event
+    };
+    let is_possible = |event: &InterfaceEvent| {
+        event.from_s <= event.to_s.unwrap_or(elapsed_s)
+            && event.fault.frames() as f64 <= MAX_FRAMES_PER_S * elapsed_s
+    };
+    let first = events.iter().take(MAX_STOPS);
+    first.map(bounded).filter(is_possible).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use caudal_core::episode::InterfaceFault;
 
     #[test]
     fn all_other_tests_of_a_server_are_one_episode_within_this_one() {
@@ -87,6 +126,37 @@ mod tests {
         assert!(many.evidence.contains(" 2 others "), "{}", many.evidence);
         assert_eq!(other_tests(&[test(20.0, 30.0)], 10.0), None);
         assert_eq!(other_tests(&[], 10.0), None);
+    }
+
+    #[test]
+    fn events_of_a_servers_interface_are_those_that_are_possible() {
+        let event = |from_s, to_s, frames| InterfaceEvent {
+            from_s,
+            to_s,
+            fault: InterfaceFault::Errors { frames },
+        };
+        let each = [
+            event(1.0, Some(2.0), 5),
+            event(-1e300, Some(1e300), 5),
+            event(11.0, None, 5),
+            event(3.0, None, 5),
+            event(1.0, Some(2.0), u64::MAX),
+            event(f64::NAN, Some(f64::NAN), 1),
+        ];
+        let told: Vec<(f64, Option<f64>)> = within(&each, 10.0)
+            .iter()
+            .map(|one| (one.from_s, one.to_s))
+            .collect();
+        let expected = [
+            (1.0, Some(2.0)),
+            (0.0, Some(10.0)),
+            (3.0, None),
+            // Not a number counts as the start and the end.
+            (0.0, Some(10.0)),
+        ];
+        assert_eq!(told, expected);
+        let many = vec![event(1.0, Some(2.0), 5); 5000];
+        assert_eq!(within(&many, 10.0).len(), MAX_STOPS);
     }
 
     #[test]

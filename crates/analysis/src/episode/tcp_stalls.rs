@@ -1,4 +1,4 @@
-//! The times in which a TCP connection waited for a retransmission timeout.
+//! The times in which nothing of a TCP connection was acknowledged: it waited for a retransmission timeout, or for the receiver's window.
 
 use super::gaps::Gap;
 use caudal_core::episode::{Episode, EpisodeKind};
@@ -13,41 +13,83 @@ const MIN_TIMEOUT_S: f64 = 0.2;
 const MIN_READINGS: usize = 4;
 /// Maximum part of a time that other episodes explain.
 const MAX_EXPLAINED: f64 = 0.5;
+/// Minimum part of a time that the receiver's window limited for it to be what the connection waited for.
+const MIN_LIMITED: f64 = 0.8;
 
-/// The waits of one connection for its timeouts, the longest of them where the kernel counted fewer, in order of time.
-pub(crate) fn timeout_episodes(
+/// What the kernel counted of a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct StallCounters {
+    /// Retransmission timeouts.
+    pub(crate) timeouts: u64,
+    /// The time that the receiver's window limited, s.
+    pub(crate) window_limited_s: f64,
+}
+
+/// A time without an acknowledgement.
+#[derive(Debug, Clone, Copy)]
+struct Stall {
+    gap: Gap,
+    /// The segments sent again well after it began.
+    again: u32,
+}
+
+/// The waits of one connection for its timeouts, the longest of them where the kernel counted fewer, and for the receiver's window, the
+/// longest of them within the time that the kernel says it limited; in order of time.
+pub(crate) fn stall_episodes(
     readings: &[TcpReading],
-    timeouts: u64,
+    counters: StallCounters,
     direction: Direction,
     known: &[Episode],
 ) -> Vec<Episode> {
     let mut stalls = stalls(readings);
-    stalls.retain(|(gap, _)| {
+    stalls.retain(|stall| {
+        let (from_s, to_s) = (stall.gap.from_s, stall.gap.to_s);
         let explained_s: f64 = known
             .iter()
             .filter(|one| one.kind.limit(direction).is_some())
-            .map(|one| one.overlap_s(gap.from_s, gap.to_s))
+            .map(|one| one.overlap_s(from_s, to_s))
             .sum();
-        explained_s <= MAX_EXPLAINED * gap.length_s()
+        explained_s <= MAX_EXPLAINED * stall.gap.length_s()
     });
-    stalls.sort_by(|a, b| b.0.length_s().total_cmp(&a.0.length_s()));
-    stalls.truncate(usize::try_from(timeouts).unwrap_or(usize::MAX));
-    stalls.sort_by(|a, b| a.0.from_s.total_cmp(&b.0.from_s));
-    let episode = |(gap, again): (Gap, u32)| Episode {
-        kind: EpisodeKind::RetransmissionTimeout,
-        from_s: gap.from_s,
-        to_s: Some(gap.to_s),
-        direction: Some(direction),
-        evidence: format!(
-            "nothing was acknowledged for {:.2} s, until {again} segments were sent again",
-            gap.length_s()
-        ),
-    };
-    stalls.into_iter().map(episode).collect()
+    stalls.sort_by(|a, b| b.gap.length_s().total_cmp(&a.gap.length_s()));
+    let (mut timeouts, mut limited_s) = (counters.timeouts, counters.window_limited_s);
+    let mut episodes = Vec::new();
+    for Stall { gap, again } in stalls {
+        let length_s = gap.length_s();
+        let (kind, evidence) = if again > 0 && timeouts > 0 {
+            timeouts -= 1;
+            (
+                EpisodeKind::RetransmissionTimeout,
+                format!(
+                    "nothing was acknowledged for {length_s:.2} s, until {again} segments were sent again"
+                ),
+            )
+        } else if again == 0 && limited_s >= MIN_LIMITED * length_s {
+            limited_s -= length_s;
+            (
+                EpisodeKind::WindowClosed,
+                format!(
+                    "nothing was taken for {length_s:.2} s, nothing was sent again, and the window limited the sender for {:.2} s of the test",
+                    counters.window_limited_s
+                ),
+            )
+        } else {
+            continue;
+        };
+        episodes.push(Episode {
+            kind,
+            from_s: gap.from_s,
+            to_s: Some(gap.to_s),
+            direction: Some(direction),
+            evidence,
+        });
+    }
+    episodes.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+    episodes
 }
 
-/// The times without an acknowledgement in which segments were sent again well after it began, each with their number.
-fn stalls(readings: &[TcpReading]) -> Vec<(Gap, u32)> {
+/// The times without an acknowledgement.
+fn stalls(readings: &[TcpReading]) -> Vec<Stall> {
     let at_s = |nth: usize| readings[nth].at_us as f64 / 1e6;
     let mut stalls = Vec::new();
     let mut from = 0;
@@ -68,8 +110,8 @@ fn stalls(readings: &[TcpReading]) -> Vec<(Gap, u32)> {
             .unwrap_or(nth);
         let again = readings[nth].retransmits - readings[began].retransmits;
         let is_long = gap.length_s() >= MIN_STALL_S.max(MIN_TIMEOUT_S + rtt_s);
-        if is_long && nth - from >= MIN_READINGS && again > 0 {
-            stalls.push((gap, again));
+        if is_long && nth - from >= MIN_READINGS {
+            stalls.push(Stall { gap, again });
         }
         from = nth;
     }
@@ -106,7 +148,11 @@ mod tests {
     }
 
     fn found(without: &[(f64, f64, u32)], timeouts: u64, known: &[Episode]) -> Vec<(f64, f64)> {
-        let all = timeout_episodes(&readings(without), timeouts, Direction::Up, known);
+        let counters = StallCounters {
+            timeouts,
+            ..StallCounters::default()
+        };
+        let all = stall_episodes(&readings(without), counters, Direction::Up, known);
         let tenth = |s: f64| (s * 10.0).round() / 10.0;
         all.iter()
             .map(|one| (tenth(one.from_s), one.to_s.map_or(0.0, tenth)))
@@ -124,6 +170,24 @@ mod tests {
     }
 
     #[test]
+    fn a_closed_window_is_told_within_the_time_that_the_kernel_says() {
+        let windows = [(2.0, 2.6, 0), (5.0, 5.9, 0)];
+        let closed = |window_limited_s: f64| {
+            let counters = StallCounters {
+                timeouts: 3,
+                window_limited_s,
+            };
+            let all = stall_episodes(&readings(&windows), counters, Direction::Up, &[]);
+            let are_closed = all.iter().all(|one| one.kind == EpisodeKind::WindowClosed);
+            assert!(are_closed, "{all:?}");
+            all.len()
+        };
+        assert_eq!(closed(1.5), 2);
+        assert_eq!(closed(1.0), 1);
+        assert_eq!(closed(0.3), 0);
+    }
+
+    #[test]
     fn short_stalls_idle_times_and_outages_are_none() {
         assert_eq!(found(&[(2.0, 2.2, 3)], 1, &[]), []);
         assert_eq!(found(&[(2.0, 3.0, 0)], 1, &[]), []);
@@ -135,6 +199,10 @@ mod tests {
             evidence: String::new(),
         };
         assert_eq!(found(&[(2.0, 4.3, 3)], 4, &[outage]), []);
-        assert_eq!(timeout_episodes(&[], 4, Direction::Up, &[]), []);
+        let counters = StallCounters {
+            timeouts: 4,
+            window_limited_s: 9.0,
+        };
+        assert_eq!(stall_episodes(&[], counters, Direction::Up, &[]), []);
     }
 }
