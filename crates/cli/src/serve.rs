@@ -33,6 +33,8 @@ const MIN_BYTES: ByteCount = ByteCount::new(65_507);
 const MIN_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The lowest limit on the memory for clients: the buffers of one test.
 const MIN_MEMORY: ByteCount = ByteCount::new(4 << 20);
+/// The limit on it unless another is given, on a machine with twice as much, bytes.
+const DEFAULT_MEMORY: u64 = 2 << 30;
 
 /// The descriptors with which a server and one client with ten flows get along.
 const FEW_DESCRIPTORS: u64 = 64;
@@ -47,7 +49,7 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         max_rate: args.max_rate,
         max_time: args.max_time,
         max_bytes: args.max_bytes,
-        memory: MemoryBudget::new(args.max_memory),
+        memory: memory_budget(args),
     };
     let options = server_options(args, &limits)?;
     // Without more descriptors there are fewer places; the server says so when it is out of them.
@@ -199,7 +201,20 @@ fn check(args: &ServeArgs) -> Result<(), Failure> {
     at_least("--max-time", args.max_time, &MIN_TIME, time)?;
     let size = ByteCount::to_string;
     at_least("--max-bytes", args.max_bytes, &MIN_BYTES, size)?;
-    at_least("--max-memory", Some(args.max_memory), &MIN_MEMORY, size)
+    at_least("--max-memory", args.max_memory, &MIN_MEMORY, size)?;
+    let share = args.max_memory_per_source;
+    at_least("--max-memory-per-source", share, &MIN_MEMORY, size)
+}
+
+/// The memory for clients, and for each source of them.
+fn memory_budget(args: &ServeArgs) -> MemoryBudget {
+    let half = caudal_sys::host::memory_bytes().map_or(DEFAULT_MEMORY, |all| all / 2);
+    let default = half.clamp(MIN_MEMORY.get(), DEFAULT_MEMORY);
+    let all = args.max_memory.unwrap_or(ByteCount::new(default));
+    match args.max_memory_per_source {
+        Some(share) => MemoryBudget::with_share(all, share),
+        None => MemoryBudget::new(all),
+    }
 }
 
 /// Checks that the value of a flag is at least `min`.

@@ -8,6 +8,7 @@
 
 mod address_validation;
 mod budget;
+mod client_source;
 mod connection_reader;
 mod counters;
 mod credit;
@@ -34,6 +35,7 @@ mod session_limits;
 mod set;
 mod signals;
 pub mod socket;
+mod socket_memory;
 mod stop;
 mod target;
 mod tcp_receiver;
@@ -51,6 +53,7 @@ mod write_pacer;
 
 pub use address_validation::{AddressProof, AntiAmplificationLimit, UnvalidatedSocket};
 pub use budget::ByteBudget;
+pub use client_source::ClientSource;
 pub use counters::FlowCounters;
 pub use credit::{CreditGrant, CreditId};
 pub use datagram_account::DatagramAccount;

@@ -1,8 +1,10 @@
 //! The limits that a server sets on the tests of its clients, whatever protocol they speak.
 
+use crate::client_source::ClientSource;
 use crate::memory::MemoryBudget;
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_wire::message::PublishedLimits;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The limits that a server sets on the tests of its clients. They hold for what it receives as for what it sends.
@@ -25,6 +27,15 @@ impl SessionLimits {
         Self {
             memory: MemoryBudget::unlimited(),
             ..Self::default()
+        }
+    }
+
+    /// The limits of a client at `address`, whose source has its share of the memory.
+    #[must_use]
+    pub fn of_client(&self, address: IpAddr) -> Self {
+        Self {
+            memory: self.memory.of_source(ClientSource::from(address)),
+            ..self.clone()
         }
     }
 

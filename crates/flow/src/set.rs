@@ -8,6 +8,7 @@ use super::thread::{FlowContext, FlowThread, FlowWork};
 use crate::error::RunError;
 use crate::memory::MemoryReservation;
 use crate::socket::DataSocket;
+use crate::socket_memory::{buffer_share, reserve_buffers};
 use crate::wakeup::Wakeup;
 use caudal_core::plan::{Direction, PlannedFlow};
 use caudal_core::sample::{FlowEnd, Granted, Role, Sample};
@@ -62,7 +63,9 @@ pub struct FlowSet {
     /// The thread that reads the connections' states while the flows run.
     reader: Option<ConnectionReader>,
     limit: Option<Arc<TestLimit>>,
-    /// The memory of the flows' buffers.
+    /// The memory that the buffers of the socket of a flow may take, bytes.
+    buffer_share: u64,
+    /// The memory of the flows' buffers, and of those of their sockets.
     memory: Vec<MemoryReservation>,
 }
 
@@ -72,15 +75,21 @@ impl FlowSet {
     /// # Errors
     /// When the kernel gives no pipe.
     pub fn new(stop_action: StopAction) -> Result<Self, RunError> {
-        Self::limited(stop_action, None)
+        Self::limited(stop_action, None, 0)
     }
 
-    /// A set without flows, for those of a test within these limits.
+    /// A set without flows, for the `planned` ones of a test within these limits.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn limited(stop_action: StopAction, limit: Option<TestLimit>) -> Result<Self, RunError> {
+    pub fn limited(
+        stop_action: StopAction,
+        limit: Option<TestLimit>,
+        planned: usize,
+    ) -> Result<Self, RunError> {
+        let budget = limit.as_ref().map(|limit| &limit.server().memory);
         Ok(Self {
+            buffer_share: budget.map_or(0, |budget| buffer_share(budget, planned)),
             flows: Vec::new(),
             gate: Arc::default(),
             start_ns: None,
@@ -103,6 +112,16 @@ impl FlowSet {
         Ok(())
     }
 
+    /// Reserves what the kernel may keep for the socket of a flow of a server's client.
+    fn reserve_buffers(&mut self, socket: &DataSocket, role: Role) -> Result<(), RunError> {
+        if let Some(limit) = &self.limit {
+            let budget = &limit.server().memory;
+            let memory = reserve_buffers(socket, role, self.buffer_share, budget)?;
+            self.memory.push(memory);
+        }
+        Ok(())
+    }
+
     /// Adds a flow and starts its thread: a receiver begins at once, a sender when the set is [started](Self::start). A flow
     /// that is added later has a start of its own.
     ///
@@ -110,6 +129,7 @@ impl FlowSet {
     /// When the kernel gives no pipe or thread, or the memory for clients is used up.
     pub fn add(&mut self, spec: NewFlow) -> Result<(), RunError> {
         self.reserve(spec.task.buffer_bytes)?;
+        self.reserve_buffers(&spec.socket, spec.role)?;
         if let (Some(limit), Role::Receiver) = (&self.limit, spec.role) {
             limit.add_receiver();
         }

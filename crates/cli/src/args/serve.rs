@@ -53,14 +53,13 @@ pub struct ServeArgs {
     /// Maximum payload of one test in each direction
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub max_bytes: Option<ByteCount>,
-    /// Memory for the buffers of all clients; a test that needs more is refused
-    #[arg(
-        long,
-        value_name = "SIZE",
-        default_value = "512Mi",
-        allow_hyphen_values = true
-    )]
-    pub max_memory: ByteCount,
+    /// Memory for the buffers of all clients, and of their sockets in the kernel; a test that needs more is refused [default:
+    /// half of the machine's, 2Gi at most]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub max_memory: Option<ByteCount>,
+    /// Let the clients of one source, an IPv4 address or a /64 of IPv6, occupy at most SIZE of it [default: a quarter]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub max_memory_per_source: Option<ByteCount>,
     /// Answer only clients from this network (may be given several times, or with commas)
     #[arg(long, value_name = "CIDR", value_delimiter = ',')]
     pub allow: Vec<Network>,

@@ -27,7 +27,12 @@ impl RawClient {
 
     /// Connects as a client that has said hello and was welcomed.
     pub fn welcomed(port: u16) -> Self {
-        let mut hand = Self::greeted(port);
+        Self::welcomed_from("127.0.0.1", port)
+    }
+
+    /// The same from a loopback address.
+    pub fn welcomed_from(source: &str, port: u16) -> Self {
+        let mut hand = Self::greeted_over(connect_from(source, port));
         hand.say(&json!({"type": "hello", "host": {"tool": "by hand"}}));
         assert_eq!(hand.hear_other_than_alive()["type"], "welcome");
         hand
@@ -35,7 +40,10 @@ impl RawClient {
 
     /// Connects as a client whose preamble was answered.
     pub fn greeted(port: u16) -> Self {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        Self::greeted_over(TcpStream::connect(("127.0.0.1", port)).unwrap())
+    }
+
+    fn greeted_over(mut stream: TcpStream) -> Self {
         stream.write_all(&Purpose::Control.encode()).unwrap();
         let mut hand = Self::over(stream);
         let mut answer = [0; ANSWER_BYTES];
@@ -91,6 +99,18 @@ pub fn plan() -> Value {
         "no_delay": false, "dscp": null, "mptcp": false, "discard": false, "zero_copy": false,
         "verify": false, "same_machine": false
     })
+}
+
+/// A connection from a loopback address to a server on 127.0.0.1.
+pub fn connect_from(source: &str, port: u16) -> TcpStream {
+    use socket2::{Domain, Socket, Type};
+    let address = |text: String| text.parse::<std::net::SocketAddr>().unwrap().into();
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&address(format!("{source}:0"))).unwrap();
+    socket
+        .connect(&address(format!("127.0.0.1:{port}")))
+        .unwrap();
+    socket.into()
 }
 
 /// Something that listens and treats every connection in one way; gone when dropped.

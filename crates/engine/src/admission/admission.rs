@@ -1,10 +1,10 @@
 //! The clients a server admits, whatever protocol they speak: from which networks, and how many at once.
 
 use super::activity::PlaceActivity;
-use super::client_source::ClientSource;
 use super::not_admitted::NotAdmitted;
 use super::places::{NoPlace, Place, PlaceLimits, Places, Release};
 use crate::network::Network;
+use caudal_flow::ClientSource;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;

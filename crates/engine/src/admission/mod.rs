@@ -2,13 +2,11 @@
 
 mod activity;
 mod admission;
-mod client_source;
 mod not_admitted;
 mod places;
 
 pub use activity::PlaceActivity;
 pub use admission::{Admission, ClientSlot};
-pub(crate) use client_source::ClientSource;
 pub use not_admitted::NotAdmitted;
 pub(crate) use places::choose_to_give_way;
 pub use places::{NoPlace, Place, PlaceLimits, Places, Release};

@@ -1,7 +1,7 @@
 //! Places that clients hold, shared among their sources.
 
 use super::activity::PlaceActivity;
-use super::client_source::ClientSource;
+use caudal_flow::ClientSource;
 use caudal_sys::clock::monotonic_ns;
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -10,16 +10,14 @@ use super::session;
 use super::shared_port::{SharedPortClient, SharedPortDelivery, SharedPortProtocol};
 use super::state::ServerState;
 use super::test_registry::ArrivedSocket;
-use crate::admission::{
-    ClientSlot, ClientSource, NoPlace, NotAdmitted, Release, choose_to_give_way,
-};
+use crate::admission::{ClientSlot, NoPlace, NotAdmitted, Release, choose_to_give_way};
 use crate::client_refusal::ClientRefusal;
 use crate::workload::ConnectionAnswer;
 use caudal_core::plan::MAX_DATAGRAM;
-use caudal_flow::join_finished;
 use caudal_flow::socket::{
     Accepted, ReservedListener, canonical, is_out_of_descriptors, reply_udp_socket,
 };
+use caudal_flow::{ClientSource, join_finished};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::process::open_file_limit;
@@ -365,7 +363,7 @@ impl Acceptor {
                 peer,
                 number,
                 slot,
-                limits: &state.options.limits,
+                limits: state.options.limits.of_client(peer.ip()),
                 stop: &state.stop,
                 events: &state.events,
             };

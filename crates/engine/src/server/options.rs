@@ -73,10 +73,10 @@ impl ServerOptions {
         })
     }
 
-    /// The limits on each test.
-    pub(crate) fn limits(&self) -> ServerLimits {
+    /// The limits on each test of a client at `address`.
+    pub(crate) fn limits(&self, address: IpAddr) -> ServerLimits {
         ServerLimits {
-            session: self.limits.clone(),
+            session: self.limits.of_client(address),
             idle_timeout: self.idle_timeout,
             transfer: self.transfer.clone(),
         }

@@ -168,7 +168,7 @@ impl<'a> Session<'a> {
 
     fn run(&mut self, plan: &Plan) -> Result<(), RunError> {
         let state = self.control.state;
-        let limits = state.options.limits();
+        let limits = state.options.limits(self.peer.ip());
         let mut workload = workload::from_plan(plan);
         let changed = workload.accept(&limits)?;
         let changed: Vec<ExternalText> = changed.into_iter().map(Into::into).collect();

@@ -74,7 +74,7 @@ pub struct SharedPortClient<'a> {
     pub(super) peer: SocketAddr,
     pub(super) number: u64,
     pub(super) slot: &'a ClientSlot,
-    pub(super) limits: &'a SessionLimits,
+    pub(super) limits: SessionLimits,
     pub(super) stop: &'a StopSignal,
     pub(super) events: &'a SessionEventSender,
 }
@@ -101,7 +101,7 @@ impl SharedPortClient<'_> {
     /// The server's limits on its tests.
     #[must_use]
     pub const fn limits(&self) -> &SessionLimits {
-        self.limits
+        &self.limits
     }
 
     /// `true` once the server is being stopped.

@@ -190,8 +190,11 @@ impl<'a> Iperf2ServerSession<'a> {
             Some(header) if header.mode == TestMode::Up => state.planned_end(header.amount),
             _ => PlannedEnd::ByItself,
         };
-        let limit = TestLimit::new(&state.options.limits, end);
-        FlowSet::limited(StopAction::HalfClose, Some(limit))
+        let limits = state.options.limits.of_client(self.test.peer.ip());
+        let limit = TestLimit::new(&limits, end);
+        // The other flows of a client are sessions of their own.
+        let flows = self.header.map_or(1, |header| header.threads.max(1));
+        FlowSet::limited(StopAction::HalfClose, Some(limit), flows as usize)
     }
 
     /// Runs flows of which this end's senders stop after `time`, and that may make no progress for `idle_timeout`: the reason why

@@ -200,7 +200,7 @@ impl Iperf3Client {
         let meter = UsageMeter::start(self.peer());
         let usage = Rusage::of_process();
         let tasks = StreamTasks::new(&parameters, &plan, true);
-        let mut set = tasks.new_set(None)?;
+        let mut set = tasks.new_set(None, 0)?;
         let (mut connections, mut congestion_used) = (Vec::new(), None);
         StreamOpener {
             control: &mut self.control,

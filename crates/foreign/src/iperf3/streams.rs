@@ -201,19 +201,23 @@ impl<'a> StreamTasks<'a> {
         options: &LocalOptions,
         limit: Option<TestLimit>,
     ) -> Result<FlowSet, RunError> {
-        let mut set = self.new_set(limit)?;
+        let mut set = self.new_set(limit, streams.len())?;
         for stream in streams {
             self.add(&mut set, stream, options)?;
         }
         Ok(set)
     }
 
-    /// A set for the streams, without one.
+    /// A set for `planned` streams, without one.
     ///
     /// # Errors
     /// As [`Self::spawn`].
-    pub(super) fn new_set(&self, limit: Option<TestLimit>) -> Result<FlowSet, RunError> {
-        let mut set = FlowSet::limited(StopAction::KeepOpen, limit)?;
+    pub(super) fn new_set(
+        &self,
+        limit: Option<TestLimit>,
+        planned: usize,
+    ) -> Result<FlowSet, RunError> {
+        let mut set = FlowSet::limited(StopAction::KeepOpen, limit, planned)?;
         set.reserve(self.block.len() as u64)?;
         Ok(set)
     }

@@ -123,11 +123,12 @@ impl NttcpSession<'_> {
 
     fn transfer(&self, request: &TransferRequest) -> Result<ResultRow, NttcpError> {
         let options = &self.state.options;
+        let of_client = options.limits.of_client(self.peer.ip());
         let limits = TransferLimits {
             idle_timeout: options.idle_timeout,
             max_time: None,
             max_rate: options.limits.max_rate,
-            server: Some(&options.limits),
+            server: Some(&of_client),
             stop: vec![self.state.stop.fd()],
         };
         let dialogue = DataDialogue {

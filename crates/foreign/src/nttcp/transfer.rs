@@ -102,7 +102,7 @@ impl Transfer<'_> {
             .limits
             .server
             .map(|limits| TestLimit::new(limits, PlannedEnd::Unknown));
-        let mut set = FlowSet::limited(StopAction::HalfClose, limit)?;
+        let mut set = FlowSet::limited(StopAction::HalfClose, limit, 1)?;
         set.add(NewFlow {
             flow,
             role: self.role(),

@@ -1,6 +1,6 @@
 //! The memory that clients may occupy.
 
-use crate::support::peer::{RawClient, plan};
+use crate::support::peer::{RawClient, connect_from, plan};
 use crate::support::{SOON, Serve};
 use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement};
 use caudal_wire::preamble::{ANSWER_BYTES, Purpose, TestToken};
@@ -9,10 +9,13 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 trials! {
     announcements_cost_no_memory,
+    downloads_that_nobody_reads_keep_to_the_share_of_a_source,
+    uploads_that_a_limit_holds_back_keep_to_the_share_of_a_source,
+    a_source_leaves_memory_to_the_others,
     a_test_is_ended_with_the_reason_when_the_memory_is_used_up,
     a_test_whose_buffers_find_no_memory_is_refused_with_the_reason,
 }
@@ -76,6 +79,107 @@ fn announcements_cost_no_memory() {
     assert!(grown < 64 << 20, "{grown} bytes for 64 announcements");
 }
 
+/// The flows of a test in a direction over TCP, which has begun and of which the client reads nothing.
+fn bulk_test(
+    server: &Serve,
+    source: &str,
+    direction: &str,
+    flows: u32,
+) -> Option<(RawClient, Vec<TcpStream>)> {
+    let mut hand = RawClient::welcomed_from(source, server.port);
+    let mut plan = plan();
+    plan["directions"] = json!(direction);
+    plan["parallel"] = json!(flows);
+    plan["end"] = json!({"time_ns": 60_000_000_000_u64});
+    hand.say(&json!({"type": "offer", "plan": plan}));
+    let accepted = hand.hear_other_than_alive();
+    let token = TestToken::from_hex(accepted["token"].as_str()?).unwrap();
+    let connections = (0..flows).map(|flow| {
+        let mut stream = connect_from(source, server.port);
+        stream
+            .write_all(&Purpose::Data { token, flow }.encode())
+            .unwrap();
+        stream
+    });
+    let connections = connections.collect();
+    if hand.hear_other_than_alive()["type"] != "ready" {
+        return None;
+    }
+    hand.say(&json!({"type": "start"}));
+    assert_eq!(hand.hear_other_than_alive()["type"], "started");
+    Some((hand, connections))
+}
+
+/// What the kernel keeps to be sent, and to be read, on the connections of a server's port, bytes.
+fn kept_by_kernel(port: u16) -> (u64, u64) {
+    let table = ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| fs::read_to_string(path).unwrap());
+    let own = format!(":{port:04X}");
+    let mut kept = (0, 0);
+    for line in table.iter().flat_map(|table| table.lines().skip(1)) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        // Not the listening socket, whose queue is of connections.
+        if words[1].ends_with(&own) && words[3] != "0A" {
+            let (sent, received) = words[4].split_once(':').unwrap();
+            kept.0 += u64::from_str_radix(sent, 16).unwrap();
+            kept.1 += u64::from_str_radix(received, 16).unwrap();
+        }
+    }
+    kept
+}
+
+fn downloads_that_nobody_reads_keep_to_the_share_of_a_source() {
+    let server = Serve::start("--max-memory 128Mi");
+    let tests: Vec<_> = (0..4)
+        .filter_map(|_| bulk_test(&server, "127.0.0.2", "down", 64))
+        .collect();
+    assert!(!tests.is_empty());
+    thread::sleep(Duration::from_secs(2));
+    let (kept, _) = kept_by_kernel(server.port);
+    assert!(
+        (1 << 20..32 << 20).contains(&kept),
+        "{kept} bytes kept to be sent"
+    );
+    server.still_serves();
+}
+
+fn uploads_that_a_limit_holds_back_keep_to_the_share_of_a_source() {
+    let server = Serve::start("--max-memory 128Mi --max-rate 10M");
+    let mut tests: Vec<_> = (0..4)
+        .filter_map(|_| bulk_test(&server, "127.0.0.2", "up", 64))
+        .collect();
+    assert!(!tests.is_empty());
+    let until = Instant::now() + Duration::from_secs(3);
+    for (_, connections) in &tests {
+        for stream in connections {
+            stream.set_nonblocking(true).unwrap();
+        }
+    }
+    let payload = vec![1; 256 << 10];
+    while Instant::now() < until {
+        for stream in tests.iter_mut().flat_map(|(_, connections)| connections) {
+            let _ = stream.write(&payload);
+        }
+    }
+    let (_, kept) = kept_by_kernel(server.port);
+    assert!(
+        (1 << 20..32 << 20).contains(&kept),
+        "{kept} bytes kept to be read"
+    );
+}
+
+/// Tests of one address until no more are accepted, beside those of another.
+fn a_source_leaves_memory_to_the_others() {
+    let server = Serve::start("--max-memory 32Mi");
+    let greedy: Vec<_> = (0..60)
+        .map_while(|_| bulk_test(&server, "127.0.0.2", "down", 16))
+        .collect();
+    assert!((1..60).contains(&greedy.len()), "{}", greedy.len());
+    let honest: Vec<_> = (0..3)
+        .filter_map(|_| bulk_test(&server, "127.0.0.3", "up", 1))
+        .collect();
+    assert_eq!(honest.len(), 3);
+}
+
 fn a_test_is_ended_with_the_reason_when_the_memory_is_used_up() {
     let server = Serve::start("--max-memory 8Mi");
     let (mut hand, mut connections) = echo_test(&server, 1);
@@ -84,7 +188,7 @@ fn a_test_is_ended_with_the_reason_when_the_memory_is_used_up() {
     let finished = hand.hear_other_than_alive();
     let reason = finished["stopped"].as_str().unwrap_or_default();
     assert!(
-        reason.contains("the memory for clients is used up"),
+        reason.contains("the memory for one source of clients is used up"),
         "{finished}"
     );
     server.still_serves();
@@ -110,7 +214,7 @@ fn a_test_whose_buffers_find_no_memory_is_refused_with_the_reason() {
     assert_eq!(refused["type"], "refused", "{refused}");
     let message = refused["message"].as_str().unwrap();
     assert!(
-        message.contains("the memory for clients is used up"),
+        message.contains("the memory for one source of clients is used up"),
         "{message}"
     );
     drop(connections);

@@ -54,7 +54,7 @@ impl BulkFlows {
             TestEnd::Bytes(_) => PlannedEnd::Unknown,
         };
         let limit = TestLimit::new(limits, end);
-        let mut set = FlowSet::limited(StopAction::HalfClose, Some(limit))?;
+        let mut set = FlowSet::limited(StopAction::HalfClose, Some(limit), flows.len())?;
         if flows
             .iter()
             .any(|open| open.flow.direction == Direction::Down)

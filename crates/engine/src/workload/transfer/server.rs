@@ -16,8 +16,11 @@ use std::sync::Arc;
 
 /// The runs that a sender reads ahead, or a receiver has to compute the digest of, bytes.
 const RUN_BYTES: u64 = 9 << 20;
-/// The window of a protocol that orders datagrams by itself, bytes.
+/// The window of a protocol that orders datagrams by itself, and the buffer of a connection in the kernel, bytes.
 const WINDOW_BYTES: u64 = 16 << 20;
+const SOCKET_BYTES: u64 = 6 << 20;
+/// The memory of a transfer that has moved nothing, bytes.
+const BEGINNING_BYTES: u64 = 1 << 20;
 
 /// The server's half of a file transfer.
 pub(super) struct TransferServerHalf {
@@ -25,15 +28,15 @@ pub(super) struct TransferServerHalf {
     /// `None` while it is being started.
     mover: Option<TransferMover>,
     limit: Arc<TestLimit>,
-    _memory: MemoryReservation,
+    /// The memory for what has moved, until that is all that it ever holds.
+    memory: MemoryReservation,
+    max_memory: u64,
 }
 
 impl TransferServerHalf {
     pub(super) fn new(work: MoverWork, limits: &ServerLimits) -> Result<Self, RunError> {
-        let memory = limits
-            .session
-            .memory
-            .reserve(buffer_bytes(&work.plan, &work.task))?;
+        let memory = limits.session.memory.reserve(BEGINNING_BYTES)?;
+        let max_memory = buffer_bytes(&work.plan, &work.task);
         let limit = Arc::new(TestLimit::new(&limits.session, PlannedEnd::Unknown));
         limit.add_receiver();
         Ok(Self {
@@ -43,7 +46,8 @@ impl TransferServerHalf {
                 ..work
             })),
             limit,
-            _memory: memory,
+            memory,
+            max_memory,
         })
     }
 
@@ -52,13 +56,15 @@ impl TransferServerHalf {
     }
 }
 
-/// The buffers of an end, bytes.
+/// The buffers of an end and of its sockets at most, bytes.
 fn buffer_bytes(plan: &TransferPlan, task: &MoverTask) -> u64 {
     let block = match (&plan.via, task) {
         (TransferVia::Tcp(tcp) | TransferVia::Tls(tcp), MoverTask::Send(_)) => {
-            u64::from(tcp.write_bytes)
+            SOCKET_BYTES + u64::from(tcp.write_bytes)
         }
-        (TransferVia::Tcp(_) | TransferVia::Tls(_), MoverTask::Receive(_)) => 1 << 20,
+        (TransferVia::Tcp(_) | TransferVia::Tls(_), MoverTask::Receive(_)) => {
+            SOCKET_BYTES + (1 << 20)
+        }
         (TransferVia::Rbt(_) | TransferVia::Quic, _) => WINDOW_BYTES,
     };
     RUN_BYTES + block
@@ -94,8 +100,14 @@ impl ServerHalf for TransferServerHalf {
     }
 
     fn advance(&mut self, _now_ns: u64) -> Vec<ToClient> {
-        if let Some(thread) = self.thread() {
+        let moved = self.thread().map(|thread| {
             thread.reset();
+            thread.bytes()
+        });
+        // What a client claims takes no memory, and what it moves is held until it has gone on.
+        let needed = moved.unwrap_or(0).saturating_add(BEGINNING_BYTES);
+        if let Err(exhausted) = self.memory.grow_to(needed.min(self.max_memory)) {
+            self.limit.reach(exhausted.into());
         }
         Vec::new()
     }

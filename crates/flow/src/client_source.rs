@@ -7,7 +7,7 @@ const HOST_BITS: u32 = 64;
 
 /// The source of a client: an address of IPv4, or a /64 of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct ClientSource(IpAddr);
+pub struct ClientSource(IpAddr);
 
 impl From<IpAddr> for ClientSource {
     fn from(address: IpAddr) -> Self {
