@@ -3,7 +3,7 @@
 use caudal_sys::poll::PollState;
 use caudal_views::metrics::CONTENT_TYPE;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Maximum length of a request's header, bytes.
@@ -34,6 +34,14 @@ pub(super) struct HttpConnection {
     pub(super) deadline: Instant,
 }
 
+/// What is served.
+pub(super) struct MetricsPage<'a> {
+    /// The text.
+    pub(super) metrics: &'a dyn Fn() -> String,
+    /// The name of this host.
+    pub(super) host: &'a str,
+}
+
 /// What becomes of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HttpProgress {
@@ -61,11 +69,11 @@ impl HttpConnection {
         }
     }
 
-    /// Goes on where its socket is ready; `metrics` makes the text.
-    pub(super) fn advance(&mut self, now: Instant, metrics: &dyn Fn() -> String) -> HttpProgress {
+    /// Goes on where its socket is ready; `page` makes the text.
+    pub(super) fn advance(&mut self, now: Instant, page: &MetricsPage<'_>) -> HttpProgress {
         loop {
             let step = match &mut self.step {
-                HttpStep::Receiving(request) => receive(&mut self.stream, request, metrics),
+                HttpStep::Receiving(request) => receive(&mut self.stream, request, page),
                 HttpStep::Sending(answer, sent) => send(&mut self.stream, answer, sent),
                 HttpStep::Trailing(dropped) => drop_trailing(&mut self.stream, dropped),
             };
@@ -89,14 +97,14 @@ impl HttpConnection {
 fn receive(
     stream: &mut TcpStream,
     request: &mut Vec<u8>,
-    metrics: &dyn Fn() -> String,
+    page: &MetricsPage<'_>,
 ) -> io::Result<HttpStep> {
     let mut chunk = [0; 1024];
     loop {
         let count = read_some(stream, &mut chunk)?;
         request.extend_from_slice(&chunk[..count]);
         if is_complete(request) {
-            return Ok(HttpStep::Sending(answer(request, metrics), 0));
+            return Ok(HttpStep::Sending(answer(request, page), 0));
         }
         if request.len() >= MAX_REQUEST_BYTES {
             let answer = plain(431, "Request Header Fields Too Large", "");
@@ -138,7 +146,7 @@ fn is_complete(request: &[u8]) -> bool {
 }
 
 /// The answer to a request whose header is complete.
-fn answer(request: &[u8], metrics: &dyn Fn() -> String) -> Vec<u8> {
+fn answer(request: &[u8], page: &MetricsPage<'_>) -> Vec<u8> {
     let line = request
         .split(|byte| *byte == b'\n')
         .next()
@@ -153,11 +161,35 @@ fn answer(request: &[u8], metrics: &dyn Fn() -> String) -> Vec<u8> {
     let path = target.unwrap_or_default();
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     match (method, path) {
-        (Some("GET"), "/metrics") => with_body(&metrics(), AnswerPart::Whole),
-        (Some("HEAD"), "/metrics") => with_body(&metrics(), AnswerPart::Header),
+        _ if !is_of_this_host(request, page.host) => plain(421, "Misdirected Request", ""),
+        (Some("GET"), "/metrics") => with_body(&(page.metrics)(), AnswerPart::Whole),
+        (Some("HEAD"), "/metrics") => with_body(&(page.metrics)(), AnswerPart::Header),
         (Some("GET" | "HEAD"), _) => plain(404, "Not Found", ""),
         _ => plain(405, "Method Not Allowed", "Allow: GET, HEAD\r\n"),
     }
+}
+
+/// `true` where the request's Host is an address, `localhost`, or the name of this host, with or without a domain. A page of another name
+/// that a browser was led to this address by (DNS rebinding) is to read nothing. A request without a Host is from no browser.
+fn is_of_this_host(request: &[u8], host: &str) -> bool {
+    let request = String::from_utf8_lossy(request);
+    let mut named = request.lines().skip(1).filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("host").then(|| value.trim())
+    });
+    named.all(|value| {
+        let name = match value.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => value,
+        };
+        let address = name.trim_start_matches('[').trim_end_matches(']');
+        let label = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+        let is_own = !host.is_empty()
+            && (name.eq_ignore_ascii_case(host)
+                || label(name).eq_ignore_ascii_case(host)
+                || name.eq_ignore_ascii_case(&label(host)));
+        address.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || is_own
+    })
 }
 
 /// The part of an answer that is sent.
@@ -197,7 +229,11 @@ mod tests {
     use super::*;
 
     fn answered(request: &str) -> String {
-        String::from_utf8(answer(request.as_bytes(), &|| "text\n".to_owned())).unwrap()
+        let page = MetricsPage {
+            metrics: &|| "text\n".to_owned(),
+            host: "server1",
+        };
+        String::from_utf8(answer(request.as_bytes(), &page)).unwrap()
     }
 
     #[test]
@@ -223,8 +259,31 @@ mod tests {
     }
 
     #[test]
+    fn requests_for_a_host_of_another_name_are_refused() {
+        for (host, is_answered) in [
+            ("192.0.2.1", true),
+            ("192.0.2.1:9521", true),
+            ("[2001:db8::1]:9521", true),
+            ("LocalHost:9521", true),
+            ("Server1.example.org", true),
+            ("server1:80", true),
+            ("attacker.example", false),
+            ("server1x.example", false),
+            ("attacker.example:9521", false),
+            ("", false),
+        ] {
+            let answer = answered(&format!("GET /metrics HTTP/1.1\r\nhost: {host}\r\n\r\n"));
+            let is_200 = answer.starts_with("HTTP/1.1 200 ");
+            assert_eq!(is_200, is_answered, "{host:?}: {answer}");
+            assert!(is_200 || answer.starts_with("HTTP/1.1 421 "), "{answer}");
+        }
+        let two = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: attacker.example\r\n\r\n";
+        assert!(answered(two).starts_with("HTTP/1.1 421 "));
+    }
+
+    #[test]
     fn an_answer_tells_its_length_and_its_type() {
-        let answer = answered("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+        let answer = answered("GET /metrics HTTP/1.1\r\nHost: server1:9521\r\n\r\n");
         let (header, body) = answer.split_once("\r\n\r\n").unwrap();
         assert_eq!(body, "text\n");
         assert!(header.contains("Content-Length: 5\r\n"), "{header}");

@@ -1,12 +1,14 @@
 //! A server of metrics over HTTP: one thread, in which nothing waits for a single client.
 
 use super::address::MetricsAddress;
-use super::connection::{HttpConnection, HttpProgress};
+use super::connection::{HttpConnection, HttpProgress, MetricsPage};
 use super::counters::ServerCounters;
+use caudal_engine::Network;
+use caudal_sys::host::hostname;
 use caudal_sys::poll::{PollState, poll_ready};
 use caudal_views::metrics::exposition;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,11 +33,11 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Starts to listen.
+    /// Starts to listen. Beside this host itself, clients from the networks of `allow` are answered, or all where there are none.
     ///
     /// # Errors
     /// When the address is not available, or the kernel gives no thread.
-    pub fn start(address: MetricsAddress) -> io::Result<Self> {
+    pub fn start(address: MetricsAddress, allow: &[Network]) -> io::Result<Self> {
         let listener = TcpListener::bind(address.0)?;
         listener.set_nonblocking(true)?;
         let local = listener.local_addr()?;
@@ -45,6 +47,8 @@ impl MetricsServer {
             listener,
             counters: Arc::clone(&counters),
             is_stopping: Arc::clone(&is_stopping),
+            allow: allow.to_vec(),
+            host: hostname().unwrap_or_default(),
             connections: Vec::new(),
         };
         let thread = thread::Builder::new()
@@ -84,6 +88,8 @@ struct MetricsThread {
     listener: TcpListener,
     counters: Arc<Mutex<ServerCounters>>,
     is_stopping: Arc<AtomicBool>,
+    allow: Vec<Network>,
+    host: String,
     /// In the order in which they were accepted.
     connections: Vec<HttpConnection>,
 }
@@ -114,20 +120,32 @@ impl MetricsThread {
             let counters = counters.lock().unwrap_or_else(PoisonError::into_inner);
             exposition(&counters.by_name())
         };
+        let page = MetricsPage {
+            metrics: &metrics,
+            host: &self.host,
+        };
         let mut nth = 0;
         self.connections.retain_mut(|one| {
             let is_ready = ready.get(nth) == Some(&true);
             nth += 1;
-            let is_over = is_ready && one.advance(now, &metrics) == HttpProgress::Over;
+            let is_over = is_ready && one.advance(now, &page) == HttpProgress::Over;
             !is_over && now < one.deadline
         });
+    }
+
+    fn is_allowed(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let mut allowed = self.allow.iter();
+        address.is_loopback()
+            || self.allow.is_empty()
+            || allowed.any(|network| network.contains(address))
     }
 
     fn accept(&mut self) {
         for _ in 0..MAX_PER_ROUND {
             match self.listener.accept() {
-                Ok((stream, _)) => {
-                    if stream.set_nonblocking(true).is_err() {
+                Ok((stream, peer)) => {
+                    if !self.is_allowed(peer.ip()) || stream.set_nonblocking(true).is_err() {
                         continue;
                     }
                     if self.connections.len() >= MAX_CONNECTIONS {

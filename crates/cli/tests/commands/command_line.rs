@@ -3,9 +3,11 @@
 use crate::support::reference::{Reference, disagreements};
 use crate::support::{Ended, Running, SOON, Serve, caudal, run, run_caudal, warnings};
 use caudal_cli::args::Cli;
+use caudal_compat::iperf2::long_names;
 use caudal_compat::iperf3::option_names;
 use caudal_compat::iperf3_flags::{EQUIVALENTS, Equivalent, flag_table};
 use caudal_compat::option_document::with_section;
+use caudal_core::text::command_line;
 use clap::CommandFactory;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,7 @@ trials! {
     a_reader_that_goes_away_is_no_error_to_speak_of,
     the_page_for_those_who_come_from_iperf3_has_every_option,
     an_option_that_is_the_same_has_the_same_names,
+    no_secret_of_any_option_is_recorded,
     a_name_the_store_does_not_have_is_answered_with_those_it_has,
 }
 
@@ -181,6 +184,47 @@ fn an_option_that_is_the_same_has_the_same_names() {
             row.option
         );
     }
+}
+
+/// What is in the names of options that are about secrets.
+const SECRET_WORDS: [&str; 6] = ["key", "secret", "pass", "token", "credential", "login"];
+/// Those whose values are no secrets: names of files, and times.
+const NOT_SECRET: [&str; 4] = [
+    "token-file",
+    "rsa-private-key-path",
+    "rsa-public-key-path",
+    "permit-key-timeout",
+];
+
+/// The long names of all options of a command and of those below it.
+fn names_below(command: &clap::Command, names: &mut Vec<String>) {
+    let own = command.get_arguments().filter_map(clap::Arg::get_long);
+    names.extend(own.map(str::to_owned));
+    for below in command.get_subcommands() {
+        names_below(below, names);
+    }
+}
+
+fn no_secret_of_any_option_is_recorded() {
+    let mut cli = Cli::command();
+    cli.build();
+    let mut names = Vec::new();
+    names_below(&cli, &mut names);
+    assert!(names.len() > 100, "{names:?}");
+    names.extend(long_names().map(str::to_owned));
+    let of_iperf3 = option_names().flat_map(|names| names.long.iter().copied());
+    names.extend(of_iperf3.map(str::to_owned));
+    let is_about_secrets = |name: &str| SECRET_WORDS.iter().any(|word| name.contains(word));
+    let mut held = 0;
+    for name in names.iter().filter(|name| is_about_secrets(name)) {
+        if NOT_SECRET.contains(&name.as_str()) {
+            continue;
+        }
+        let line = command_line(["iperf2", &format!("--{name}=hunter2")]);
+        assert!(!line.contains("hunter2"), "--{name} is recorded: {line}");
+        held += 1;
+    }
+    assert!(held > 0, "no option with a secret is known any more");
 }
 
 /// A copy of the store of an earlier version, removed with the value.

@@ -47,7 +47,7 @@ impl Metered {
 
     /// The value of a sample.
     fn value(&self, sample: &str) -> f64 {
-        let (_, body) = self.answer(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+        let (_, body) = self.answer(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
         let line = body.lines().find(|line| {
             let rest = line.strip_prefix(sample);
             rest.is_some_and(|rest| rest.starts_with(' '))
@@ -132,7 +132,7 @@ fn refusals_are_counted_by_reason() {
 
 fn the_text_is_openmetrics() {
     let metered = Metered::start("");
-    let (header, body) = metered.answer(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (header, body) = metered.answer(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(header.starts_with("HTTP/1.1 200 OK\r\n"), "{header}");
     let content_type = "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8";
     assert!(header.contains(content_type), "{header}");

@@ -15,4 +15,4 @@ mod session_events;
 pub mod units;
 
 pub use command::main;
-pub use options::absent_options;
+pub use options::{absent_options, long_names};

@@ -8,4 +8,4 @@ mod values;
 
 pub use histogram::{BinUnit, HistogramOptions};
 pub use options::Options;
-pub use table::absent_options;
+pub use table::{absent_options, long_names};

@@ -489,3 +489,8 @@ pub(super) static TABLE: [Iperf2Option; 105] = [
 pub fn absent_options() -> String {
     crate::option_document::absent_options(&TABLE)
 }
+
+/// The long names of all options.
+pub fn long_names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().flat_map(|option| option.long.iter().copied())
+}
