@@ -23,6 +23,7 @@ pub mod peer;
 pub mod predict;
 pub mod quality;
 pub mod recording;
+mod refusal_throttle;
 pub mod report;
 pub mod rtt;
 pub mod serve;

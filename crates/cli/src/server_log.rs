@@ -1,13 +1,14 @@
 //! The log of `caudal serve`: a line of text or of JSON for each event.
 
 use crate::foreign_servers::StartedServer;
+use crate::refusal_throttle::RefusalThrottle;
 use caudal_core::date::rfc3339;
 use caudal_core::event::{EndedTest, Event};
 use caudal_core::plan::{Plan, PlanRecord};
 use caudal_core::text::{on_one_line, printable};
 use caudal_engine::server::{SessionEvent, SessionEventKind};
 use caudal_engine::{Network, Protocol, TOOL};
-use caudal_sys::clock::realtime_ns;
+use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_views::served::{TestResult, ended_flow, opened_flow};
 use caudal_wire::preamble::PROTOCOL;
 use serde_json::{Value, json};
@@ -30,6 +31,7 @@ pub struct ServerLog {
     is_quiet: bool,
     /// The clients that are connected.
     clients: HashMap<(Protocol, u64), LoggedClient>,
+    refusals: RefusalThrottle,
 }
 
 impl ServerLog {
@@ -40,6 +42,7 @@ impl ServerLog {
             is_json,
             is_quiet,
             clients: HashMap::new(),
+            refusals: RefusalThrottle::default(),
         }
     }
 
@@ -93,18 +96,42 @@ impl ServerLog {
     }
 
     /// Shows that the server is being stopped.
-    pub fn stopping(&self) {
+    pub fn stopping(&mut self) {
+        self.write_left_out();
         self.write(
             "stopping: running tests are ended and reported",
             || json!({"event": "stopping"}),
         );
     }
 
-    /// Shows an event of a session.
+    /// Shows an event of a session. Of many refusals most are counted, as whoever causes them is not to fill the disk.
     pub fn event(&mut self, event: &SessionEvent) {
+        if let SessionEventKind::Refused(refusal) = &event.kind
+            && !self.refusals.shows(refusal.kind.name(), monotonic_ns())
+        {
+            return;
+        }
+        self.write_left_out();
         match event.protocol {
             Protocol::Native | Protocol::Iperf3 => self.client_event(event),
             Protocol::Iperf2 | Protocol::Nttcp => self.foreign_event(event),
+        }
+    }
+
+    /// Shows how many refusals were not shown one by one.
+    fn write_left_out(&mut self) {
+        let left_out = self.refusals.take_left_out();
+        let count: u64 = left_out.values().sum();
+        if count > 0 {
+            let each: Vec<String> = left_out
+                .iter()
+                .map(|(reason, count)| format!("{reason}: {count}"))
+                .collect();
+            let line = format!("{count} more were turned away ({})", each.join(", "));
+            self.write(
+                &line,
+                || json!({"event": "more_refused", "count": count, "reasons": left_out}),
+            );
         }
     }
 
