@@ -77,6 +77,8 @@ pub struct FlowLimits<'a> {
     pub total_time: Option<Duration>,
     /// The maximum time without a byte.
     pub idle_timeout: Option<Duration>,
+    /// The maximum time without a byte after the first ones, which may come from a forged address.
+    pub first_timeout: Option<Duration>,
     /// Readable when the test is to stop.
     pub stop: Vec<BorrowedFd<'a>>,
     /// Set when the test is to stop.
@@ -96,6 +98,7 @@ impl FlowLimits<'_> {
             send_time: None,
             total_time: None,
             idle_timeout: None,
+            first_timeout: None,
             stop: Vec::new(),
             quit: None,
             stop_grace: Duration::ZERO,
@@ -122,6 +125,8 @@ pub struct FlowWatch<'a> {
     tick: u64,
     progress: u64,
     progress_ns: u64,
+    /// `true` until something follows what came first.
+    is_first: bool,
     are_senders_stopped: bool,
     stopping: Option<Stopping>,
     ends: Vec<FlowEnd>,
@@ -138,6 +143,7 @@ impl<'a> FlowWatch<'a> {
             tick: 1,
             progress: 0,
             progress_ns: monotonic_ns(),
+            is_first: true,
             stopping: None,
             ends: Vec::new(),
         }
@@ -170,6 +176,7 @@ impl<'a> FlowWatch<'a> {
                 if let (Some(activity), true) = (self.limits.activity, self.progress > 0) {
                     activity.is_active();
                 }
+                self.is_first &= self.progress == 0;
                 (self.progress, self.progress_ns) = (set.progress(), now_ns);
             }
             if let Some(reason) = self.limit_reached(set, now_ns) {
@@ -204,9 +211,15 @@ impl<'a> FlowWatch<'a> {
         time.map(|time| self.began_ns.saturating_add(as_ns(time)))
     }
 
+    /// The maximum time without a byte now.
+    fn timeout(&self) -> Option<Duration> {
+        let first = self.limits.first_timeout.filter(|_| self.is_first);
+        let timeouts = [self.limits.idle_timeout, first];
+        timeouts.into_iter().flatten().min()
+    }
+
     fn idle_at_ns(&self) -> Option<u64> {
-        let timeout = self.limits.idle_timeout?;
-        Some(self.progress_ns.saturating_add(as_ns(timeout)))
+        Some(self.progress_ns.saturating_add(as_ns(self.timeout()?)))
     }
 
     fn limit_reached(&self, set: &FlowSet, now_ns: u64) -> Option<StopReason> {
@@ -217,7 +230,7 @@ impl<'a> FlowWatch<'a> {
         if has_passed(self.limit_ns(self.limits.total_time)) {
             Some(StopReason::TimeOver)
         } else if has_passed(self.idle_at_ns()) {
-            let timeout = self.limits.idle_timeout.unwrap_or_default();
+            let timeout = self.timeout().unwrap_or_default();
             Some(StopReason::Idle(timeout.as_secs()))
         } else if self.limits.quit.is_some_and(|quit| quit.load(Relaxed)) {
             Some(StopReason::Stopped)

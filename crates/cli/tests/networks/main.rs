@@ -10,6 +10,7 @@ mod captures;
 mod ceiling;
 mod connect;
 mod first_screen;
+mod forged;
 mod host_loss;
 mod intermediaries;
 mod kernel;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         ceiling,
         connect,
         first_screen,
+        forged,
         host_loss,
         intermediaries,
         kernel,

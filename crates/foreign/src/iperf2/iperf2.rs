@@ -80,6 +80,7 @@ impl Iperf2Peer {
                 // A sender alone ends by itself, with the close of its server.
                 total + if receives { LATE } else { 2 * CLOSE_TIMEOUT }
             }),
+            first_timeout: None,
             idle_timeout: match total {
                 Some(_) => None,
                 None => Some(IDLE_TIMEOUT),

@@ -40,6 +40,8 @@ pub(super) struct Iperf2ServerSession<'a> {
     arrived_answers: Receiver<EndAnswer>,
     view: Option<Box<dyn SessionView>>,
     next_flow: u32,
+    /// The maximum time without a byte after the first ones.
+    pub(super) first_timeout: Option<Duration>,
     /// The time at which the client was first served; `None` once its flows have run.
     began_ns: Option<u64>,
 }
@@ -103,6 +105,7 @@ impl<'a> Iperf2ServerSession<'a> {
             arrived_answers,
             view: None,
             next_flow: 0,
+            first_timeout: None,
             began_ns: Some(monotonic_ns()),
         }
     }
@@ -224,6 +227,7 @@ impl<'a> Iperf2ServerSession<'a> {
             sampled: SampledFlows::Running,
             send_time: time,
             idle_timeout: Some(idle_timeout),
+            first_timeout: self.first_timeout,
             stop: vec![state.stop.fd()],
             quit: Some(self.slot.activity().given_up()),
             activity: Some(self.slot.activity()),

@@ -27,6 +27,9 @@ use std::time::Duration;
 
 /// The time a flow may make no progress whose address is not validated: it may be forged.
 const UNVALIDATED_IDLE: Duration = Duration::from_secs(15);
+/// The same after its first datagram alone, while many places are taken, and the part of them that are many: one of so many.
+const SINGLE_DATAGRAM_IDLE: Duration = Duration::from_secs(1);
+const MANY: usize = 4;
 /// The time for which this end sends where the client has named neither a time nor an amount: that of iperf 2 itself.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// Maximum time for which this end sends to an address that only a handshake has validated: its client may have left.
@@ -142,6 +145,8 @@ impl UdpTest<'_> {
         let mut idle_timeout = state.options.idle_timeout;
         if self.proof.is_none() {
             idle_timeout = idle_timeout.min(UNVALIDATED_IDLE);
+            let is_crowded = state.admission.in_use() * MANY >= state.admission.capacity();
+            self.session.first_timeout = is_crowded.then_some(SINGLE_DATAGRAM_IDLE);
         }
         let send_time = time.filter(|_| mode != TestMode::Up);
         let outcome = self.session.run(set, send_time, idle_timeout);

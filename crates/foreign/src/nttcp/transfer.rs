@@ -171,6 +171,7 @@ impl Transfer<'_> {
             sampled: SampledFlows::All,
             send_time: self.settings.send_time,
             total_time: self.limits.max_time,
+            first_timeout: None,
             idle_timeout: Some(self.limits.idle_timeout),
             stop: self.limits.stop.clone(),
             quit: self.settings.quit,
