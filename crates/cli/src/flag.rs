@@ -28,6 +28,7 @@ pub const fn flag(quantity: Quantity) -> &'static str {
         Quantity::ZeroCopy => "--zerocopy",
         Quantity::Packet => "--packet",
         Quantity::Granularity => "--granularity",
+        Quantity::FileSize => "--sizes",
         Quantity::FileName => "the name of the file",
         Quantity::FirstByte => "--resume",
         Quantity::SendFile => "--sendfile",

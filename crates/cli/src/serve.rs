@@ -149,7 +149,8 @@ fn server_options(args: &ServeArgs, limits: &SessionLimits) -> Result<ServerOpti
                 "--accept-files",
                 args.accept_files.as_deref(),
                 StoreDirectory::open,
-            )?,
+            )?
+            .map(|directory| directory.with_quota(args.accept_bytes)),
             ..TransferLocalOptions::default()
         },
     })

@@ -1,7 +1,9 @@
 //! The settings of a test that concern this end alone.
 
+use caudal_flow::ClientSource;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use caudal_transfer::{PreparedContent, ServedDirectory, StoreDirectory};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -64,6 +66,18 @@ pub struct TransferLocalOptions {
     pub store_as: Option<String>,
     /// The directory whose files a server sends.
     pub served: Option<ServedDirectory>,
+}
+
+impl TransferLocalOptions {
+    /// Those of a server for a client at `address`, whose source has its share of what is stored.
+    #[must_use]
+    pub fn of_client(&self, address: IpAddr) -> Self {
+        let source = ClientSource::from(address);
+        Self {
+            store: self.store.as_ref().map(|store| store.of_source(source)),
+            ..self.clone()
+        }
+    }
 }
 
 /// The settings of a round-trip test that concern this end alone.

@@ -71,6 +71,16 @@ pub enum TransferFileError {
         /// The size of the file.
         bytes: ByteCount,
     },
+    /// The file does not fit in what clients may store.
+    #[error(
+        "{bytes} are more than the {left} that the server still stores for its clients (its --accept-bytes)"
+    )]
+    Quota {
+        /// The size of the file, as far as it is known.
+        bytes: ByteCount,
+        /// What is left.
+        left: ByteCount,
+    },
     /// The file is not the one that was described.
     #[error("{name:?} has changed")]
     Changed {

@@ -2,13 +2,13 @@
 
 use super::discard_sink::DiscardSink;
 use super::file_sink::{Durability, FileSink};
+use super::nameless_file::NamelessFile;
 use super::run_sink::RunSink;
 use super::sink_worker::SinkSignals;
 use super::store_directory::StoreDirectory;
 use super::stored_file::StoredFile;
 use caudal_core::plan::{TransferContent, TransferPlan, TransferSink};
 use caudal_flow::TransferFileError;
-use std::fs::File;
 use std::io;
 
 /// Where a content that arrives is put.
@@ -19,7 +19,7 @@ pub enum ContentDestination {
     /// Into a file that is kept.
     Kept(StoredFile, TransferSink),
     /// Into a file that vanishes.
-    Measured(File, TransferSink),
+    Measured(NamelessFile, TransferSink),
 }
 
 impl ContentDestination {
@@ -64,8 +64,8 @@ impl ContentDestination {
             Self::Kept(stored, sink) => {
                 Box::new(FileSink::kept(stored, durability(sink), signals)?)
             }
-            Self::Measured(file, sink) => {
-                Box::new(FileSink::measured(file, durability(sink), signals)?)
+            Self::Measured(NamelessFile { file, room }, sink) => {
+                Box::new(FileSink::measured(file, room, durability(sink), signals)?)
             }
         })
     }

@@ -9,6 +9,36 @@ use super::store_directory::StoreDirectory;
 use caudal_core::plan::{TransferContent, TransferPlan, TransferVia};
 use caudal_core::units::ByteCount;
 use caudal_flow::TransferFileError;
+use caudal_sys::schedule::lower_thread_priority;
+use std::io;
+use std::thread;
+
+/// Whether others wait while a content is made ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Haste {
+    /// It is for this program's user, who waits.
+    Own,
+    /// It is for a client, which has sent nothing for it: whatever else the processors have to do comes first.
+    OthersFirst,
+}
+
+/// Works in a thread that runs when no other wants its processor: a thread that has lowered its priority may not raise it again.
+fn in_background<T: Send>(
+    work: impl FnOnce() -> Result<T, TransferFileError> + Send,
+) -> Result<T, TransferFileError> {
+    thread::scope(|scope| {
+        let worker = thread::Builder::new().name("prepare".to_owned());
+        let worker = worker.spawn_scoped(scope, || {
+            let _ = lower_thread_priority();
+            work()
+        });
+        let failed = |cause| TransferFileError::kernel("prepare", "the content", cause);
+        let worker = worker.map_err(failed)?;
+        worker
+            .join()
+            .unwrap_or_else(|_| Err(failed(io::Error::other("its thread failed"))))
+    })
+}
 
 /// A content that is to be sent.
 #[derive(Debug)]
@@ -56,9 +86,14 @@ impl ContentToSend {
         self,
         plan: &TransferPlan,
         signals: &SinkSignals,
+        haste: Haste,
     ) -> Result<Box<dyn ContentSource>, TransferFileError> {
         let is_sent_by_kernel = matches!(&plan.via, TransferVia::Tcp(tcp) if tcp.sendfile);
-        let content = self.prepare(&mut |bytes| signals.advance(bytes))?;
+        let prepare = || self.prepare(&mut |bytes| signals.advance(bytes));
+        let content = match haste {
+            Haste::Own => prepare(),
+            Haste::OthersFirst => in_background(prepare),
+        }?;
         content.source(plan.resume_from.get(), is_sent_by_kernel)
     }
 
@@ -75,12 +110,12 @@ impl ContentToSend {
                 from_file,
                 directory,
             } => {
-                let mut file = match (from_file, directory) {
+                let file = match (from_file, directory) {
                     (false, _) => None,
                     (true, Some(directory)) => Some(directory.nameless(bytes)?),
-                    (true, None) => Some(nameless_file(&std::env::temp_dir())?),
+                    (true, None) => Some(nameless_file(&std::env::temp_dir())?.into()),
                 };
-                PreparedContent::generate(bytes, seed, file.as_mut(), advance)
+                PreparedContent::generate(bytes, seed, file, advance)
             }
         }
     }

@@ -3,15 +3,16 @@
 use super::journal::is_equal;
 use super::run_sink::RunSink;
 use super::sink_worker::{SinkSignals, SinkTask, SinkWorker};
-use super::stored_file::StoredFile;
+use super::store_quota::StoredBytes;
+use super::stored_file::{SharedRoom, StoredFile};
 use super::tree_digest::{TreeDigest, UNIT_BYTES};
 use caudal_sys::clock::monotonic_ns;
 use rustix::fs::fdatasync;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whether a file is to be on the disk when it is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,7 @@ pub(super) struct FileSink {
     offset: u64,
     worker: SinkWorker,
     digest_of: DigestOf,
+    room: SharedRoom,
     written_ns: Arc<AtomicU64>,
     store_cpu_ns: Arc<AtomicU64>,
     synced_ns: Arc<AtomicU64>,
@@ -53,13 +55,14 @@ impl FileSink {
         signals: &SinkSignals,
     ) -> io::Result<Self> {
         let (file, offset) = (stored.part(), stored.resume_from());
+        let room = stored.room();
         let task = KeptFile {
             digest: TreeDigest::new(stored.known_units().0),
             stored,
             durability,
             signals: signals.clone(),
         };
-        Self::start(file, offset, DigestOf::Runs, task, signals)
+        Self::start((file, room), offset, DigestOf::Runs, task, signals)
     }
 
     /// The sink of a file that vanishes: a measurement. Its digest is computed when it has arrived, so that this takes no time from the
@@ -69,6 +72,7 @@ impl FileSink {
     /// When the kernel gives no thread.
     pub(super) fn measured(
         file: File,
+        room: Option<StoredBytes>,
         durability: Durability,
         signals: &SinkSignals,
     ) -> io::Result<Self> {
@@ -78,11 +82,12 @@ impl FileSink {
             durability,
             signals: signals.clone(),
         };
-        Self::start(file, 0, DigestOf::File, task, signals)
+        let room = room.map(|room| Arc::new(Mutex::new(room)));
+        Self::start((file, room), 0, DigestOf::File, task, signals)
     }
 
     fn start(
-        file: Arc<File>,
+        (file, room): (Arc<File>, SharedRoom),
         offset: u64,
         digest_of: DigestOf,
         task: impl SinkTask,
@@ -93,6 +98,7 @@ impl FileSink {
             offset,
             worker: SinkWorker::spawn(task, signals)?,
             digest_of,
+            room,
             written_ns: Arc::clone(&signals.written_ns),
             store_cpu_ns: Arc::clone(&signals.store_cpu_ns),
             synced_ns: Arc::clone(&signals.synced_ns),
@@ -100,8 +106,22 @@ impl FileSink {
     }
 }
 
+impl FileSink {
+    /// Takes the room for what is written next.
+    fn take_room(&self, bytes: usize) -> Result<(), String> {
+        let Some(room) = &self.room else {
+            return Ok(());
+        };
+        let mut room = room.lock().unwrap_or_else(PoisonError::into_inner);
+        room.grow(bytes as u64).map_err(|_| {
+            "what the server stores for its clients (its --accept-bytes) is used up".to_owned()
+        })
+    }
+}
+
 impl RunSink for FileSink {
     fn write(&mut self, run: &[u8]) -> Result<(), String> {
+        self.take_room(run.len())?;
         write_at(&self.file, run, self.offset)?;
         self.offset += run.len() as u64;
         match self.digest_of {
@@ -111,6 +131,7 @@ impl RunSink for FileSink {
     }
 
     fn take(&mut self, run: Vec<u8>) -> Result<Option<Vec<u8>>, String> {
+        self.take_room(run.len())?;
         let offset = self.offset;
         self.offset += run.len() as u64;
         self.worker.store(run, offset)

@@ -39,6 +39,7 @@ mod source_file;
 mod stall_watch;
 mod stdin_source;
 mod store_directory;
+mod store_quota;
 mod stored_file;
 mod tcp;
 #[cfg(test)]
@@ -51,7 +52,7 @@ mod tree_digest;
 pub use certificate::{CertificateFingerprint, SessionCertificate};
 pub use content_destination::ContentDestination;
 pub use content_source::ContentSource;
-pub use content_to_send::ContentToSend;
+pub use content_to_send::{ContentToSend, Haste};
 pub use failure::TransferFailure;
 pub use handshake::{TlsAnswerer, TlsClient, TlsRequest};
 pub use mover_terms::{MoverControl, MoverTerms};

@@ -1,5 +1,6 @@
 //! Files without a name, which vanish when they are closed.
 
+use super::store_quota::StoredBytes;
 use caudal_flow::TransferFileError;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use std::fs::File;
@@ -8,6 +9,20 @@ use std::path::Path;
 
 /// Maximum attempts to find a free name, where the file system has no files without one.
 const ATTEMPTS: u32 = 16;
+
+/// A file without a name, with what it takes of the quota of clients.
+#[derive(Debug)]
+pub struct NamelessFile {
+    pub(super) file: File,
+    pub(super) room: Option<StoredBytes>,
+}
+
+impl From<File> for NamelessFile {
+    /// A file that takes of no quota.
+    fn from(file: File) -> Self {
+        Self { file, room: None }
+    }
+}
 
 /// A file without a name in the file system of a directory.
 ///

@@ -2,12 +2,13 @@
 
 use super::beneath::{make_parent, open_beneath, open_directory};
 use super::journal::JournalContent;
-use super::nameless_file::nameless_file_at;
+use super::nameless_file::{NamelessFile, nameless_file_at};
+use super::store_quota::{QuotaUsedUp, StoreQuota, StoredBytes};
 use super::stored_file::{Replacement, StoredFile, check_destination, check_space, journal_name};
 use caudal_core::plan::{FileIdentity, TransferContent, TransferPlan, check_file_name};
 use caudal_core::units::ByteCount;
-use caudal_flow::TransferFileError;
-use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat};
+use caudal_flow::{ClientSource, TransferFileError};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fstatvfs};
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -15,7 +16,11 @@ use std::sync::Arc;
 
 /// The directory in which files that arrive are stored, in it and below it. Clones share it.
 #[derive(Debug, Clone)]
-pub struct StoreDirectory(Arc<OwnedFd>);
+pub struct StoreDirectory {
+    directory: Arc<OwnedFd>,
+    /// What clients may store in it; `None` for a client's own directory.
+    quota: Option<StoreQuota>,
+}
 
 impl StoreDirectory {
     /// The directory at `path`.
@@ -34,7 +39,44 @@ impl StoreDirectory {
             path: path.to_owned(),
             cause: cause.into(),
         })?;
-        Ok(Self(Arc::new(directory)))
+        Ok(Self {
+            directory: Arc::new(directory),
+            quota: None,
+        })
+    }
+
+    /// The same, in which clients may store `max`: half of what is free where nothing is given.
+    #[must_use]
+    pub fn with_quota(self, max: Option<ByteCount>) -> Self {
+        let half_free = || {
+            let space = fstatvfs(&*self.directory).ok()?;
+            Some(space.f_bavail.saturating_mul(space.f_frsize) / 2)
+        };
+        let max = max.map_or_else(half_free, |max| Some(max.get()));
+        Self {
+            quota: max.map(|max| StoreQuota::new(ByteCount::new(max))),
+            ..self
+        }
+    }
+
+    /// The same for the clients of one source, which may take a half of the quota.
+    #[must_use]
+    pub fn of_source(&self, source: ClientSource) -> Self {
+        Self {
+            quota: self.quota.as_ref().map(|quota| quota.of_source(source)),
+            ..self.clone()
+        }
+    }
+
+    /// The room for a file of a size that is known or not.
+    fn room(&self, bytes: Option<ByteCount>) -> Result<Option<StoredBytes>, TransferFileError> {
+        let known = bytes.map_or(0, ByteCount::get);
+        let room = self.quota.as_ref().map(|quota| quota.room_for_file(known));
+        room.transpose()
+            .map_err(|QuotaUsedUp { left }| TransferFileError::Quota {
+                bytes: ByteCount::new(known),
+                left: ByteCount::new(left),
+            })
     }
 
     /// Checks that a file can be stored under this name.
@@ -51,7 +93,7 @@ impl StoreDirectory {
             None => (".", name),
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        match open_beneath(self.0.as_fd(), parent, flags, Mode::empty()) {
+        match open_beneath(self.directory.as_fd(), parent, flags, Mode::empty()) {
             Ok(parent) => check_destination(&parent, last, replacement(overwrite)),
             Err(rustix::io::Errno::NOENT) => Ok(()),
             Err(cause) => Err(TransferFileError::kernel("write", name, cause)),
@@ -87,7 +129,7 @@ impl StoreDirectory {
     fn resumable(&self, name: &str) -> Option<(FileIdentity, u64)> {
         let open = |name: &str| {
             let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-            let file = open_beneath(self.0.as_fd(), name, flags, Mode::empty());
+            let file = open_beneath(self.directory.as_fd(), name, flags, Mode::empty());
             file.ok().map(File::from)
         };
         let mut journal = JournalContent::read(&open(&journal_name(name))?).ok()??;
@@ -104,16 +146,21 @@ impl StoreDirectory {
         overwrite: bool,
         resume: bool,
     ) -> Result<StoredFile, TransferFileError> {
-        let (parent, last) = make_parent(self.0.as_fd(), name)?;
-        StoredFile::create(parent, last, identity, replacement(overwrite), resume)
+        let room = self.room(identity.bytes)?;
+        let (parent, last) = make_parent(self.directory.as_fd(), name)?;
+        let mut stored =
+            StoredFile::create(parent, last, identity, replacement(overwrite), resume)?;
+        stored.set_room(room);
+        Ok(stored)
     }
 
     /// A file without a name, where there is room for this much.
-    pub(super) fn nameless(&self, bytes: ByteCount) -> Result<File, TransferFileError> {
-        let file = nameless_file_at(self.0.as_fd())
+    pub(super) fn nameless(&self, bytes: ByteCount) -> Result<NamelessFile, TransferFileError> {
+        let room = self.room(Some(bytes))?;
+        let file = nameless_file_at(self.directory.as_fd())
             .map_err(|cause| TransferFileError::kernel("write", "generated content", cause))?;
         check_space(&file, 0, bytes)?;
-        Ok(file)
+        Ok(NamelessFile { file, room })
     }
 }
 

@@ -1,6 +1,7 @@
 //! A file that arrives: written under another name, and renamed when it is complete.
 
 use super::journal::{JournalContent, JournalHeader, JournalWriter};
+use super::store_quota::StoredBytes;
 use blake3::hazmat::ChainingValue;
 use caudal_core::plan::FileIdentity;
 use caudal_core::units::ByteCount;
@@ -12,7 +13,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The permissions of new files, less those that the umask takes away.
 const FILE_MODE: u32 = 0o666;
@@ -25,6 +26,9 @@ pub(super) enum Replacement {
     /// It is not.
     Refused,
 }
+
+/// What a file takes of the quota of clients, for those that write it; `None` where there is no quota.
+pub(super) type SharedRoom = Option<Arc<Mutex<StoredBytes>>>;
 
 /// A file that arrives, with the journal of what has arrived where its transfer can be continued.
 #[derive(Debug)]
@@ -39,6 +43,8 @@ pub struct StoredFile {
     /// Of these, how many were compared with their records.
     compared: usize,
     is_complete: bool,
+    /// What it takes of the quota of clients.
+    room: SharedRoom,
 }
 
 impl StoredFile {
@@ -64,6 +70,7 @@ impl StoredFile {
             units: Vec::new(),
             compared: 0,
             is_complete: false,
+            room: None,
         };
         if let Some(header) = JournalHeader::of(identity) {
             stored.begin_journal(&header, resume)?;
@@ -99,6 +106,23 @@ impl StoredFile {
         match bytes {
             Some(bytes) => check_space(&self.part, kept, bytes),
             None => Ok(()),
+        }
+    }
+
+    /// Takes what is written from now on out of this room.
+    pub(super) fn set_room(&mut self, room: Option<StoredBytes>) {
+        self.room = room.map(|room| Arc::new(Mutex::new(room)));
+    }
+
+    /// The room for what is written.
+    pub(super) fn room(&self) -> SharedRoom {
+        self.room.clone()
+    }
+
+    /// Leaves the room taken, as what was written stays.
+    fn keep_room(&self) {
+        if let Some(room) = &self.room {
+            room.lock().unwrap_or_else(PoisonError::into_inner).keep();
         }
     }
 
@@ -147,6 +171,7 @@ impl StoredFile {
             cause => TransferFileError::kernel("rename", &self.name, cause),
         })?;
         self.is_complete = true;
+        self.keep_room();
         // A journal without its file is overwritten by the next transfer of that name.
         let _ = unlinkat(
             &self.directory,
@@ -197,8 +222,10 @@ impl Drop for StoredFile {
             .journal
             .as_ref()
             .is_some_and(|journal| journal.records() > 0);
-        if !self.is_complete && !has_units {
-            self.discard();
+        match (self.is_complete, has_units) {
+            (false, false) => self.discard(),
+            (false, true) => self.keep_room(),
+            (true, _) => {}
         }
     }
 }

@@ -168,6 +168,16 @@ pub struct ServeArgs {
     /// Store the files that clients send in this directory; existing ones are replaced only where a client asks for it
     #[arg(long, value_name = "DIR", help_heading = "File transfers")]
     pub accept_files: Option<PathBuf>,
+    /// Store at most SIZE of them, until the server is started again, and half of it of one source [default: half of what is
+    /// free there]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        requires = "accept_files",
+        allow_hyphen_values = true,
+        help_heading = "File transfers"
+    )]
+    pub accept_bytes: Option<ByteCount>,
     /// Serve counters in OpenMetrics, as Prometheus reads them, over HTTP at this port or address and port, under /metrics; a
     /// port alone is one of 127.0.0.1
     #[arg(long, value_name = "ADDRESS")]

@@ -26,7 +26,9 @@ fn single_datagrams() {
     let network = Network::build();
     for last in 10..16 {
         let words = format!("addr add 10.77.0.{last}/24 dev v0");
-        let added = inside(&network.client, "ip").args(words.split(' ')).output();
+        let added = inside(&network.client, "ip")
+            .args(words.split(' '))
+            .output();
         assert!(added.unwrap().status.success());
     }
     let _server = network.serve("--iperf2");

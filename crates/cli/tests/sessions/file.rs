@@ -4,6 +4,7 @@ pub mod campaigns;
 pub mod documents;
 pub mod fetching;
 pub mod generated;
+pub mod quota;
 pub mod refused;
 pub mod sending;
 

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         file::campaigns,
         file::documents,
         file::fetching,
+        file::quota,
         file::refused,
         file::sending,
         limits::download,

@@ -57,6 +57,8 @@ pub enum Quantity {
     Granularity,
     /// The name of a file.
     FileName,
+    /// The size of a file.
+    FileSize,
     /// The first byte of a transfer that is continued.
     FirstByte,
     /// The way a file is handed to the kernel.
@@ -102,6 +104,7 @@ impl fmt::Display for Quantity {
             Self::Packet => "the packet size",
             Self::Granularity => "the timer granularity",
             Self::FileName => "the name of the file",
+            Self::FileSize => "the size of the file",
             Self::FirstByte => "the first byte",
             Self::SendFile => "sendfile",
             Self::Certificate => "the fingerprint of the certificate",

@@ -15,6 +15,8 @@ use std::time::Duration;
 
 /// Maximum file bytes in a datagram: what fits behind the headers of RBT, UDP and IPv4 in 65 535 bytes.
 pub const MAX_PACKET_BYTES: u32 = 65_487;
+/// Maximum size of a file, bytes: what a file system can have, and sums of several cannot run over.
+const MAX_FILE_BYTES: u64 = 1 << 62;
 /// Maximum application block of a transfer over TCP, bytes.
 pub const MAX_WRITE_BYTES: u32 = 16 << 20;
 /// The application block of a transfer over TCP where none was asked for, bytes.
@@ -307,6 +309,9 @@ impl TransferPlan {
                 value: format!("{:?}", file.name.chars().take(80).collect::<String>()),
                 allowed: error.to_string(),
             })?;
+        }
+        if let Some(bytes) = self.content.bytes() {
+            check_range(Quantity::FileSize, &bytes.get(), &0, &MAX_FILE_BYTES)?;
         }
         let first = self.resume_from.get();
         let max = self.content.bytes().map_or(0, ByteCount::get);

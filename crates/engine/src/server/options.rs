@@ -78,7 +78,7 @@ impl ServerOptions {
         ServerLimits {
             session: self.limits.of_client(address),
             idle_timeout: self.idle_timeout,
-            transfer: self.transfer.clone(),
+            transfer: self.transfer.of_client(address),
         }
     }
 
