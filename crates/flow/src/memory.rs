@@ -12,6 +12,8 @@ const DEFAULT_BYTES: u64 = 2 << 30;
 /// The part of it that one source may take unless another is given: one of so many, and at least the memory of a test, bytes.
 const SHARES: u64 = 4;
 const MIN_SHARE_BYTES: u64 = 4 << 20;
+/// The part of all that is free that one test takes for the buffers of its sockets: one of so many.
+const PART_OF_TEST: u64 = 16;
 
 /// The memory that the clients of a server may occupy together, and that each source of them may. Clones share it.
 ///
@@ -143,11 +145,15 @@ impl MemoryBudget {
         Ok(reservation)
     }
 
-    /// The memory that is free for this source, bytes.
+    /// The memory that one test of this source may take for the buffers of its sockets, bytes: some of what is free, so that as many
+    /// others as there are places find some as well.
     #[must_use]
-    pub fn free(&self) -> u64 {
-        let of_source = self.source.as_ref().map_or(u64::MAX, |share| share.free());
-        self.all.free().min(of_source)
+    pub fn share_of_test(&self) -> u64 {
+        let of_source = self
+            .source
+            .as_ref()
+            .map_or(u64::MAX, |share| share.free() / 2);
+        of_source.min(self.all.free() / PART_OF_TEST)
     }
 
     /// The memory that is reserved for all clients, bytes.
@@ -235,14 +241,15 @@ mod tests {
             refused.to_string(),
             "the memory for one source of clients is used up: 100 B more were needed, and 50 B of 250 B are free; try again later"
         );
-        assert_eq!((source(1).free(), source(2).free()), (50, 250));
+        let shares = [1, 2].map(|last| source(last).share_of_test());
+        assert_eq!(shares, [25, 50]);
         let others: Vec<_> = (2..6)
             .filter_map(|last| source(last).reserve(250).ok())
             .collect();
         assert_eq!(others.len(), 3);
         // What all have used up is not taken from a source's share.
         assert!(source(9).reserve(100).is_err());
-        assert_eq!(source(9).free(), 50);
+        assert_eq!(source(9).share_of_test(), 3);
         drop(others);
         assert_eq!(budget.reserved(), 200);
         drop(first);

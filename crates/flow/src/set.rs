@@ -115,8 +115,7 @@ impl FlowSet {
     /// Reserves what the kernel may keep for the socket of a flow of a server's client.
     fn reserve_buffers(&mut self, socket: &DataSocket, role: Role) -> Result<(), RunError> {
         if let Some(limit) = &self.limit {
-            let budget = &limit.server().memory;
-            let memory = reserve_buffers(socket, role, self.buffer_share, budget)?;
+            let memory = reserve_buffers(socket, role, self.buffer_share, limit.server())?;
             self.memory.push(memory);
         }
         Ok(())

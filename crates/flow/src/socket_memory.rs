@@ -4,6 +4,7 @@
 //! whose share of the memory is shorter than that gets buffers of a fixed size that fit it.
 
 use crate::memory::{MemoryBudget, MemoryExhausted, MemoryReservation};
+use crate::session_limits::SessionLimits;
 use crate::socket::DataSocket;
 use caudal_core::sample::Role;
 use caudal_sys::{buffers, host};
@@ -12,12 +13,10 @@ use caudal_sys::{buffers, host};
 const MIN_BYTES: u64 = 64 << 10;
 /// The maximum that a buffer of TCP grows to where the kernel does not tell, bytes (tcp(7)).
 const USUAL_TCP_BYTES: u64 = 6 << 20;
-/// The part of the free memory of a source that the flows of one test may take: one of so many.
-const PART: u64 = 2;
 
 /// The memory that the buffers of each of `flows` sockets of a test may take, bytes.
 pub(crate) fn buffer_share(budget: &MemoryBudget, flows: usize) -> u64 {
-    budget.free() / PART / flows.max(1) as u64
+    budget.share_of_test() / flows.max(1) as u64
 }
 
 /// Reserves what the kernel may keep for a socket, of which this end has the role `role`: `share` bytes where it would be more.
@@ -28,9 +27,10 @@ pub(crate) fn reserve_buffers(
     socket: &DataSocket,
     role: Role,
     share: u64,
-    budget: &MemoryBudget,
+    limits: &SessionLimits,
 ) -> Result<MemoryReservation, MemoryExhausted> {
-    let wanted = wanted_bytes(socket, role);
+    let budget = &limits.memory;
+    let wanted = wanted_bytes(socket, role, limits.max_rate.is_some());
     if share >= wanted {
         return budget.reserve(wanted);
     }
@@ -49,8 +49,9 @@ pub(crate) fn reserve_buffers(
     Ok(reservation)
 }
 
-/// What the kernel may keep for a socket, bytes: its buffer as it is or, over TCP, as far as it may grow.
-fn wanted_bytes(socket: &DataSocket, role: Role) -> u64 {
+/// What the kernel may keep for a socket, bytes: its buffer as it is or, over TCP, as far as it may grow. What is read at once, as without
+/// a limit on the rate, does not stay in the one of a receiver.
+fn wanted_bytes(socket: &DataSocket, role: Role, is_held_back: bool) -> u64 {
     let now = match (socket, role) {
         (DataSocket::Tcp(stream), Role::Sender) => buffers::send_buffer(stream),
         (DataSocket::Tcp(stream), Role::Receiver) => buffers::receive_buffer(stream),
@@ -60,8 +61,8 @@ fn wanted_bytes(socket: &DataSocket, role: Role) -> u64 {
     let now = now.map_or(0, u64::from);
     let grows_to = match (socket, role) {
         (DataSocket::Tcp(_), Role::Sender) => largest("net.ipv4.tcp_wmem"),
-        (DataSocket::Tcp(_), Role::Receiver) => largest("net.ipv4.tcp_rmem"),
-        (DataSocket::Udp(_), _) => 0,
+        (DataSocket::Tcp(_), Role::Receiver) if is_held_back => largest("net.ipv4.tcp_rmem"),
+        (DataSocket::Tcp(_), Role::Receiver) | (DataSocket::Udp(_), _) => 0,
     };
     now.max(grows_to)
 }
@@ -88,23 +89,28 @@ mod tests {
             unreachable!()
         };
         let grows_to = largest("net.ipv4.tcp_wmem");
-        let ample = MemoryBudget::with_share(ByteCount::new(1 << 40), ByteCount::new(1 << 40));
+        let limits = |bytes: u64| SessionLimits {
+            memory: MemoryBudget::with_share(ByteCount::new(bytes), ByteCount::new(bytes)),
+            ..SessionLimits::unlimited()
+        };
+        let ample = limits(1 << 40);
         let before = buffers::send_buffer(stream).unwrap();
-        let reserved =
-            reserve_buffers(&socket, Role::Sender, buffer_share(&ample, 100), &ample).unwrap();
-        assert_eq!(ample.reserved(), grows_to);
+        let share = buffer_share(&ample.memory, 100);
+        let reserved = reserve_buffers(&socket, Role::Sender, share, &ample).unwrap();
+        assert_eq!(ample.memory.reserved(), grows_to);
         assert_eq!(buffers::send_buffer(stream).unwrap(), before);
         drop(reserved);
-        let short = MemoryBudget::with_share(ByteCount::new(2 << 20), ByteCount::new(2 << 20));
-        let share = buffer_share(&short, 8);
+        let short = limits(16 << 20);
+        let share = buffer_share(&short.memory, 8);
         let _reserved = reserve_buffers(&socket, Role::Sender, share, &short).unwrap();
-        assert_eq!(short.reserved(), 128 << 10);
+        assert_eq!(short.memory.reserved(), 128 << 10);
         assert_eq!(buffers::send_buffer(stream).unwrap(), 128 << 10);
         // The smallest are what there is at least.
+        let few = limits(1 << 20);
         let all: Vec<_> = (0..100)
-            .map_while(|_| reserve_buffers(&socket, Role::Receiver, 0, &short).ok())
+            .map_while(|_| reserve_buffers(&socket, Role::Receiver, 0, &few).ok())
             .collect();
-        assert_eq!(all.len(), 30);
+        assert_eq!(all.len(), 16);
     }
 
     #[test]
@@ -114,6 +120,6 @@ mod tests {
             unreachable!()
         };
         let buffer = u64::from(buffers::receive_buffer(udp).unwrap());
-        assert_eq!(wanted_bytes(&socket, Role::Receiver), buffer);
+        assert_eq!(wanted_bytes(&socket, Role::Receiver, true), buffer);
     }
 }

@@ -171,6 +171,9 @@ impl<'a> FlowWatch<'a> {
             if is_over || self.is_given_up(now_ns) {
                 return (self.ends, self.stopping.map(|stopping| stopping.reason));
             }
+            if let Some(activity) = self.limits.activity {
+                activity.test_moves(set.progress(), PlaceActivity::MIN_BYTES, now_ns);
+            }
             if set.progress() != self.progress {
                 // The first datagram, from a source that may be forged, is no activity yet.
                 if let (Some(activity), true) = (self.limits.activity, self.progress > 0) {

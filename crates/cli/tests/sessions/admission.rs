@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub fn trials() -> Vec<Trial> {
     let here = None;
@@ -30,6 +30,11 @@ pub fn trials() -> Vec<Trial> {
             out_of_descriptors,
         ),
         trial("a_source_has_its_share", here.clone(), share),
+        trial(
+            "tests_that_move_next_to_nothing_give_way_to_a_source_without_a_place",
+            here.clone(),
+            slow_tests,
+        ),
     ];
     for door in DOORS {
         trials.push(trial(
@@ -163,6 +168,31 @@ fn share() {
         SOON,
     )
     .failed(2, &["--max-clients-per-source is 0"]);
+}
+
+/// Two sources with tests of 1 kbit/s hold all places, and a third one gets one of them when they have moved next to nothing for long.
+fn slow_tests() {
+    let server = Serve::start("--max-clients 2");
+    let slow: Vec<Running> = ["127.0.0.2", "127.0.0.3"]
+        .map(|source| {
+            let mut client = server.client(&format!("tcp -b 1k -t 60 -B {source} --json"));
+            Running::start(&mut client)
+        })
+        .into();
+    for _ in &slow {
+        server.running.line_with("TCP upload");
+    }
+    server.serves("tcp -n 1K").failed(3, &["places are taken"]);
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let honest = server.serves("tcp -n 1K");
+        if honest.code == Some(0) {
+            break;
+        }
+        assert!(Instant::now() < until, "{honest:#?}");
+        thread::sleep(Duration::from_secs(1));
+    }
+    drop(slow);
 }
 
 fn one_off() {

@@ -158,7 +158,8 @@ impl Places {
                 .iter()
                 .map(|one| (one.source, one.gives_way_ns(now_ns)))
                 .collect();
-            let Some(nth) = choose_to_give_way(&known, source, is_share_taken) else {
+            let chosen = choose_to_give_way(&known, source, is_share_taken);
+            let Some(nth) = chosen.or_else(|| holders.slow_test(source, now_ns)) else {
                 return Err(match is_share_taken {
                     true => NoPlace::Share(per_source),
                     false => NoPlace::All(holders.list.len()),
@@ -184,6 +185,21 @@ impl Places {
             number,
             activity,
         })
+    }
+}
+
+impl Holders {
+    /// The test that has moved next to nothing for longest, for a newcomer from `source`; `None` where that holds a place already.
+    fn slow_test(&self, source: ClientSource, now_ns: u64) -> Option<usize> {
+        if self.list.iter().any(|one| one.source == source) {
+            return None;
+        }
+        let slow = self.list.iter().enumerate().filter_map(|(nth, one)| {
+            let is_bound = matches!(one.release, Release::Never);
+            let since_ns = one.activity.slow_since_ns(now_ns).filter(|_| !is_bound);
+            Some((since_ns?, nth))
+        });
+        slow.min().map(|(_, nth)| nth)
     }
 }
 
@@ -255,6 +271,24 @@ mod tests {
         assert_eq!(take(&places, 5).unwrap_err(), NoPlace::All(4));
         drop(held);
         assert!(take(&places, 5).is_ok());
+    }
+
+    #[test]
+    fn a_test_that_moves_next_to_nothing_gives_way_to_a_new_source() {
+        let places = places(2, 2);
+        let held: Vec<Place> = (0..2).map(|_| take(&places, 1).unwrap()).collect();
+        held.iter().for_each(|place| place.activity().test_begins());
+        // One moves, and one has not since long ago.
+        held[0].activity().test_moves(0, 1, monotonic_ns());
+        held[1].activity().test_moves(0, 1, 1);
+        assert_eq!(take(&places, 1).unwrap_err(), NoPlace::All(2));
+        let newcomer = take(&places, 2).unwrap();
+        let given_up: Vec<bool> = held.iter().map(is_given_up).collect();
+        assert_eq!(given_up, [false, true]);
+        // Who has a place gets none of another's.
+        newcomer.activity().test_begins();
+        held[0].activity().test_moves(0, 1, 1);
+        assert!(take(&places, 2).is_err());
     }
 
     #[test]

@@ -266,6 +266,8 @@ impl<'a> Session<'a> {
             for message in half.advance(now_ns) {
                 self.control.send(&message)?;
             }
+            let (moved, enough) = half.moved();
+            self.slot.activity().test_moves(moved, enough, now_ns);
             if watch.is_over(now_ns, half.is_over()) {
                 return Ok(None);
             }

@@ -3,6 +3,7 @@
 use super::connection_answer::ConnectionAnswer;
 use super::limits::ServerLimits;
 use super::outcome::Outcome;
+use crate::admission::PlaceActivity;
 use crate::options::LocalOptions;
 use caudal_core::echo::ClockOffset;
 use caudal_core::episode::Episode;
@@ -220,6 +221,11 @@ pub(crate) trait ServerHalf {
 
     /// A number that grows as long as the test makes progress.
     fn progress(&self) -> u64;
+
+    /// What this end has moved so far, and how much of it in ten seconds makes a test: bytes, or messages.
+    fn moved(&self) -> (u64, u64) {
+        (self.progress(), PlaceActivity::MIN_MESSAGES)
+    }
 
     /// Payload bytes that have arrived at this end: a sign of the client, whose messages may be behind them in a queue.
     fn arrived_bytes(&self) -> u64 {

@@ -11,6 +11,7 @@ use caudal_core::event::{CutShort, EndedTest, Event, PeerOutput};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks};
 use caudal_core::sample::{Counters, Role, Sample};
 use caudal_core::text::ExternalText;
+use caudal_engine::admission::PlaceActivity;
 use caudal_flow::{FlowSet, LimitReached};
 use caudal_sys::clock::{Rusage, monotonic_ns, sleep_until};
 use caudal_wire::iperf3::{
@@ -163,6 +164,8 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             if limits.expiry_ns.is_none() && self.amount.is_sent(&self.set) {
                 limits.expiry_ns = Some(now_ns + GRACE_NS);
             }
+            let activity = session.client.slot().activity();
+            activity.test_moves(self.set.progress(), PlaceActivity::MIN_BYTES, now_ns);
             match self.set.limit_reached(now_ns) {
                 Some(reached @ LimitReached::Bytes(_)) => {
                     let _ = session.control.send(&[ControlState::ServerTerminate]);

@@ -2,6 +2,7 @@
 
 use super::arrivals::ArrivalRecorder;
 use super::flows::BulkFlows;
+use crate::admission::PlaceActivity;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf};
 use caudal_core::event::EndedTest;
@@ -130,6 +131,10 @@ impl ServerHalf for BulkServerHalf {
 
     fn progress(&self) -> u64 {
         self.flows.set.progress()
+    }
+
+    fn moved(&self) -> (u64, u64) {
+        (self.progress(), PlaceActivity::MIN_BYTES)
     }
 
     fn finish(self: Box<Self>) -> FinishedServer {

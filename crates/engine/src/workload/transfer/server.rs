@@ -2,6 +2,7 @@
 
 use super::mover::TransferMover;
 use super::mover_thread::{MovedContent, MoverTask, MoverThread, MoverWork};
+use crate::admission::PlaceActivity;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf};
 use caudal_core::event::{CutShort, EndedTest};
@@ -124,6 +125,13 @@ impl ServerHalf for TransferServerHalf {
 
     fn is_over(&self) -> bool {
         self.mover.as_ref().is_none_or(TransferMover::is_over)
+    }
+
+    fn moved(&self) -> (u64, u64) {
+        (
+            self.thread().map_or(0, MoverThread::bytes),
+            PlaceActivity::MIN_BYTES,
+        )
     }
 
     fn progress(&self) -> u64 {
