@@ -28,7 +28,9 @@ fn what_is_stored_keeps_to_the_quota() {
         fs::write(place.at(name), content(bytes)).unwrap();
     }
     send("--send first --via tcp").done();
-    send("--send second --via tcp").failed(3, &["--accept-bytes"]);
+    for via in ["tcp", "rbt", "quic"] {
+        send(&format!("--send second --via {via}")).failed(3, &["--accept-bytes"]);
+    }
     // A file whose size is not known before is ended where it is too long, and leaves nothing.
     let mut piped = server.client("file --send - --to piped --via tcp");
     piped.stdin(fs::File::open(place.at("second")).unwrap());

@@ -7,6 +7,7 @@ use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf};
 use caudal_core::event::{CutShort, EndedTest};
 use caudal_core::plan::{Direction, TransferContent, TransferPlan, TransferVia};
+use caudal_core::transfer::TransferEnd;
 use caudal_flow::{LimitReached, MemoryReservation, PlannedEnd, RunError, TestLimit};
 use caudal_sys::clock::monotonic_ns;
 use caudal_transfer::TransferFailure;
@@ -152,6 +153,10 @@ impl ServerHalf for TransferServerHalf {
         );
         let bytes = moved.account.bytes;
         let failure = moved.failure.map(|failure| failure.to_string());
+        let account = TransferEnd {
+            failure: failure.clone().map(Into::into),
+            ..moved.account
+        };
         let (received_bytes, sent_bytes) = match self.direction {
             Direction::Up => (bytes, 0),
             Direction::Down => (0, bytes),
@@ -163,7 +168,7 @@ impl ServerHalf for TransferServerHalf {
                 cut_short: failure.map(|reason| CutShort::ByServer(reason.into())),
                 ..EndedTest::default()
             },
-            report: FinalReport::Transfer(Box::new(moved.account)),
+            report: FinalReport::Transfer(Box::new(account)),
         }
     }
 }
