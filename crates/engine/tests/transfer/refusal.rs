@@ -63,7 +63,6 @@ fn what_a_client_may_not_store_is_refused_in_one_line() {
         ("exists", false, "\"exists\" exists already"),
         ("dir", true, "\"dir\" is not a regular file"),
         ("link/file", false, "symbolic link"),
-        ("name.part", false, ".part"),
         ("exists/below", false, "exists/below"),
     ] {
         let (plan, files) = send(name);

@@ -152,9 +152,13 @@ impl ServerHalf for TransferServerHalf {
             TransferMover::finish,
         );
         let bytes = moved.account.bytes;
+        // That it was stopped is what stopped it, and no reason.
+        let is_reason = |failure: &TransferFailure| !matches!(failure, TransferFailure::Stopped);
+        let told = moved.failure.as_ref().filter(|failure| is_reason(failure));
+        let told = told.map(|failure| failure.to_string().into());
         let failure = moved.failure.map(|failure| failure.to_string());
         let account = TransferEnd {
-            failure: failure.clone().map(Into::into),
+            failure: told.or(moved.account.failure),
             ..moved.account
         };
         let (received_bytes, sent_bytes) = match self.direction {
