@@ -84,7 +84,7 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         log.started(started);
     }
     if !requires_authentication(args) && !server.local().ip().to_canonical().is_loopback() {
-        log.unauthenticated(&args.allow);
+        log.unauthenticated(&args.allow, args.accept_files.is_some());
     }
     loop {
         // Signals are looked for often enough that ^C feels immediate.

@@ -77,14 +77,21 @@ impl ServerLog {
         });
     }
 
-    /// Shows that clients need not authenticate themselves, where `allowed` are the networks that are answered.
-    pub fn unauthenticated(&self, allowed: &[Network]) {
-        let line = if allowed.is_empty() {
-            "no authentication: any host that reaches these ports may measure (--token-file, --allow)"
+    /// Shows that clients need not authenticate themselves, where `allowed` are the networks that are answered and `stores` says whether
+    /// files are stored.
+    pub fn unauthenticated(&self, allowed: &[Network], stores: bool) {
+        let (hosts, flags) = if allowed.is_empty() {
+            ("that reaches these ports", "--token-file, --allow")
         } else {
-            "no authentication: any host of the allowed networks may measure (--token-file)"
+            ("of the allowed networks", "--token-file")
         };
-        self.write(line, || json!({"event": "unauthenticated", "what": line}));
+        let may = if stores {
+            "measure, and store files here"
+        } else {
+            "measure"
+        };
+        let line = format!("no authentication: any host {hosts} may {may} ({flags})");
+        self.write(&line, || json!({"event": "unauthenticated", "what": line}));
     }
 
     /// Shows that the server may have so few descriptors that clients will be refused.

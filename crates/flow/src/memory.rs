@@ -47,7 +47,7 @@ impl Share {
         self.total.saturating_sub(self.reserved.load(Relaxed))
     }
 
-    /// Reserves `bytes`; with what is free where that is less.
+    /// Reserves `bytes`; the error is what is free, which is less.
     fn take(&self, bytes: u64) -> Result<(), u64> {
         let taken = self.reserved.fetch_update(Relaxed, Relaxed, |reserved| {
             reserved.checked_add(bytes).filter(|sum| *sum <= self.total)

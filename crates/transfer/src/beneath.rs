@@ -2,10 +2,11 @@
 
 use caudal_core::plan::check_file_name;
 use caudal_flow::TransferFileError;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, unlinkat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The permissions of new directories, less those that the umask takes away.
 const DIRECTORY_MODE: u32 = 0o777;
@@ -45,25 +46,63 @@ pub(super) fn open_beneath(
     }
 }
 
-/// The directory of a name below a directory, made where it is missing, and the name's last component.
+/// The directory of a name below a directory, made where it is missing, the name's last component, and the directories that were made.
 pub(super) fn make_parent<'a>(
-    directory: BorrowedFd<'_>,
+    directory: &Arc<OwnedFd>,
     name: &'a str,
-) -> Result<(OwnedFd, &'a str), TransferFileError> {
+) -> Result<(OwnedFd, &'a str, MadeDirectories), TransferFileError> {
     check_file_name(name).map_err(|cause| TransferFileError::Name {
         name: name.to_owned(),
         cause,
     })?;
     let failed = |cause: Errno| TransferFileError::kernel("make the directory of", name, cause);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-    let mut parent = open_beneath(directory, ".", flags, Mode::empty()).map_err(failed)?;
+    let mut parent = open_beneath(directory.as_fd(), ".", flags, Mode::empty()).map_err(failed)?;
     let (directories, last) = name.rsplit_once('/').unwrap_or(("", name));
+    let mut made = MadeDirectories {
+        root: Arc::clone(directory),
+        paths: Vec::new(),
+    };
+    let mut path = String::new();
     for component in directories.split('/').filter(|one| !one.is_empty()) {
+        if !path.is_empty() {
+            path.push('/');
+        }
+        path.push_str(component);
         match mkdirat(&parent, component, Mode::from_raw_mode(DIRECTORY_MODE)) {
-            Ok(()) | Err(Errno::EXIST) => {}
+            Ok(()) => made.paths.push(path.clone()),
+            Err(Errno::EXIST) => {}
             Err(cause) => return Err(failed(cause)),
         }
         parent = open_beneath(parent.as_fd(), component, flags, Mode::empty()).map_err(failed)?;
     }
-    Ok((parent, last))
+    Ok((parent, last, made))
+}
+
+/// Directories that were made for a file, which go again with it: those that are empty are removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct MadeDirectories {
+    root: Arc<OwnedFd>,
+    /// From the root on, the upper ones first.
+    paths: Vec<String>,
+}
+
+impl MadeDirectories {
+    /// Leaves them where they are.
+    pub(super) fn keep(&mut self) {
+        self.paths.clear();
+    }
+}
+
+impl Drop for MadeDirectories {
+    fn drop(&mut self) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        for path in self.paths.iter().rev() {
+            let (parent, last) = path.rsplit_once('/').unwrap_or((".", path));
+            if let Ok(parent) = open_beneath(self.root.as_fd(), parent, flags, Mode::empty()) {
+                // One in which something is, of another transfer, stays.
+                let _ = unlinkat(&parent, last, AtFlags::REMOVEDIR);
+            }
+        }
+    }
 }

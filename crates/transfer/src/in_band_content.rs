@@ -6,7 +6,7 @@ use super::failure::TransferFailure;
 use super::in_band_end::{InBandTrailer, closed};
 use super::mover_terms::MoverControl;
 use super::run_sink::RunSink;
-use super::stall_watch::StallWatch;
+use super::stall_watch::{StallWatch, time_for_digest};
 use caudal_core::units::BitRate;
 use caudal_flow::{TestLimit, WritePace, WritePacer, paced_block};
 use caudal_sys::clock::monotonic_ns;
@@ -185,7 +185,7 @@ pub(crate) fn receive_content(
     control: MoverControl<'_>,
     counts: &mut ContentCounts,
 ) -> Result<InBandTrailer, TransferFailure> {
-    let mut watch = StallWatch::patient(control);
+    let mut watch = StallWatch::patient(control, expected.map(time_for_digest));
     let mut arriving = ArrivingContent::new(from, expected);
     loop {
         if let Some(limit) = limit {

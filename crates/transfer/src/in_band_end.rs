@@ -7,7 +7,7 @@
 use super::failure::TransferFailure;
 use super::mover_terms::MoverControl;
 use super::run_sink::RunSink;
-use super::stall_watch::StallWatch;
+use super::stall_watch::{StallWatch, time_for_digest};
 use caudal_sys::clock::monotonic_ns;
 use std::io::{Read, Write};
 
@@ -101,22 +101,31 @@ pub(crate) fn write_fully(
     Ok(())
 }
 
-/// Waits for the receiver's answer, once the sender has closed its direction.
+/// Waits for the receiver's answer to a content of `total` bytes, once the sender has closed its direction. It may say that it still
+/// computes the digest for as long as that can take, and not much oftener than it is to.
 ///
 /// # Errors
-/// When the digests differ, the receiver does not answer or its answer is none.
+/// When the digests differ, the receiver does not answer or its answer is none, or it is no answer for too long.
 pub(crate) fn await_answer(
     stream: &mut impl Read,
+    total: u64,
     control: MoverControl<'_>,
     times: &mut EndTimes,
 ) -> Result<(), TransferFailure> {
     let mut watch = StallWatch::new(control);
     let mut answer = [0];
+    let time_ns = u64::try_from(time_for_digest(total).as_nanos()).unwrap_or(u64::MAX);
+    let until_ns = monotonic_ns().saturating_add(time_ns);
+    let mut answers_left = time_ns / REPEAT_NS * 2;
     loop {
+        if answers_left == 0 || monotonic_ns() >= until_ns {
+            let message = "the receiver goes on to say that it computes the digest".to_owned();
+            return Err(TransferFailure::Connection(message));
+        }
         match watch.moved(stream.read(&mut answer))? {
             None => return Err(closed()),
             Some(0) => continue,
-            Some(_) => {}
+            Some(_) => answers_left -= 1,
         }
         if times.take_answer(answer[0], monotonic_ns())? {
             return Ok(());
@@ -206,7 +215,7 @@ mod tests {
             bytes: &bytes,
         };
         let mut times = EndTimes::default();
-        let result = await_answer(&mut Answers(answers), control, &mut times);
+        let result = await_answer(&mut Answers(answers), 0, control, &mut times);
         (result, times)
     }
 
@@ -230,6 +239,16 @@ mod tests {
                 "{answers:?}: {result:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_flood_of_answers_that_are_none_is_a_failure() {
+        // Twice what 60 s of the digest of nothing have room for.
+        let result = outcome(&[WRITTEN; 24]).0;
+        let message = result.unwrap_err().to_string();
+        assert!(message.contains("goes on"), "{message}");
+        let late = outcome(b"WWWWWWWWWWWWWWWWWWWWV").0;
+        assert!(late.is_ok(), "{late:?}");
     }
 
     #[test]

@@ -9,6 +9,10 @@ use std::time::Duration;
 
 /// Maximum time without progress before the peer counts as gone, ns.
 const STALLED_NS: u64 = 30_000_000_000;
+/// The time that a peer has for a digest before it moves anything, ns, and the rate at which it reads the content for it at least, bytes a
+/// second: that of a disk, or of a processor that others use.
+const DIGEST_NS: u64 = 60_000_000_000;
+const DIGEST_BYTES_PER_S: u64 = 10_000_000;
 /// Maximum time of one read or write without progress between two checks of the watch.
 pub(crate) const STEP_TIMEOUT: Duration = Duration::from_millis(50);
 /// Maximum sleep between two checks of the watch, ns.
@@ -19,6 +23,14 @@ pub(crate) struct StallWatch<'a> {
     control: MoverControl<'a>,
     /// The time of the last progress; `None` while the peer need not have begun.
     since_ns: Option<u64>,
+    /// The time by which the peer is to begin, and the time that it had; `None` for any.
+    begins: Option<(u64, Duration)>,
+}
+
+/// The time that a peer has to compute the digest of a content of `bytes`.
+pub(crate) const fn time_for_digest(bytes: u64) -> Duration {
+    let reading_s = bytes / DIGEST_BYTES_PER_S;
+    Duration::from_secs(DIGEST_NS / 1_000_000_000 + reading_s)
 }
 
 impl<'a> StallWatch<'a> {
@@ -27,14 +39,20 @@ impl<'a> StallWatch<'a> {
         Self {
             control,
             since_ns: Some(monotonic_ns()),
+            begins: None,
         }
     }
 
-    /// The watch over a peer that may take any time before it begins: it may still compute a digest.
-    pub(crate) const fn patient(control: MoverControl<'a>) -> Self {
+    /// The watch over a peer that may take a time before it begins, as it may still compute a digest; any time where `within` is `None`.
+    pub(crate) fn patient(control: MoverControl<'a>, within: Option<Duration>) -> Self {
+        let begins = within.map(|within| {
+            let within_ns = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
+            (monotonic_ns().saturating_add(within_ns), within)
+        });
         Self {
             control,
             since_ns: None,
+            begins,
         }
     }
 
@@ -46,7 +64,7 @@ impl<'a> StallWatch<'a> {
     /// Checks that the transfer is to go on.
     ///
     /// # Errors
-    /// When it was stopped, or nothing has moved for 30 s.
+    /// When it was stopped, or nothing has moved for 30 s, or in the time that the peer had to begin.
     pub(crate) fn check(&self) -> Result<(), TransferFailure> {
         if self.control.stop.load(Relaxed) {
             return Err(TransferFailure::Stopped);
@@ -57,6 +75,12 @@ impl<'a> StallWatch<'a> {
         if is_stalled {
             let seconds = STALLED_NS / 1_000_000_000;
             let message = format!("the peer has moved nothing for {seconds} s");
+            return Err(TransferFailure::Connection(message));
+        }
+        if let (None, Some((by_ns, within))) = (self.since_ns, self.begins)
+            && monotonic_ns() >= by_ns
+        {
+            let message = format!("the peer has sent nothing for {} s", within.as_secs());
             return Err(TransferFailure::Connection(message));
         }
         Ok(())

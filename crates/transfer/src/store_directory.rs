@@ -147,10 +147,10 @@ impl StoreDirectory {
         resume: bool,
     ) -> Result<StoredFile, TransferFileError> {
         let room = self.room(identity.bytes)?;
-        let (parent, last) = make_parent(self.directory.as_fd(), name)?;
+        let (parent, last, made) = make_parent(&self.directory, name)?;
         let mut stored =
             StoredFile::create(parent, last, identity, replacement(overwrite), resume)?;
-        stored.set_room(room);
+        stored.set_room(room, made);
         Ok(stored)
     }
 

@@ -15,7 +15,7 @@ const MAX_SOURCES: usize = 65_536;
 
 /// The bytes that the clients of a server may store in a directory.
 #[derive(Debug)]
-struct Shared {
+struct QuotaAccount {
     max: u64,
     used: AtomicU64,
     by_source: Mutex<HashMap<ClientSource, Arc<AtomicU64>>>,
@@ -25,7 +25,7 @@ struct Shared {
 /// The bytes that clients may store in a directory: all, or those of one source. Clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct StoreQuota {
-    all: Arc<Shared>,
+    all: Arc<QuotaAccount>,
     own: Option<Arc<AtomicU64>>,
 }
 
@@ -40,7 +40,7 @@ impl StoreQuota {
     /// A quota of `max`, of which a source may take a half.
     pub(super) fn new(max: ByteCount) -> Self {
         Self {
-            all: Arc::new(Shared {
+            all: Arc::new(QuotaAccount {
                 max: max.get(),
                 used: AtomicU64::new(0),
                 by_source: Mutex::default(),

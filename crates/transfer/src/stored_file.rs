@@ -1,5 +1,6 @@
 //! A file that arrives: written under another name, and renamed when it is complete.
 
+use super::beneath::MadeDirectories;
 use super::journal::{JournalContent, JournalHeader, JournalWriter};
 use super::store_quota::StoredBytes;
 use blake3::hazmat::ChainingValue;
@@ -45,6 +46,8 @@ pub struct StoredFile {
     is_complete: bool,
     /// What it takes of the quota of clients.
     room: SharedRoom,
+    /// The directories that were made for it.
+    made: Option<MadeDirectories>,
 }
 
 impl StoredFile {
@@ -71,6 +74,7 @@ impl StoredFile {
             compared: 0,
             is_complete: false,
             room: None,
+            made: None,
         };
         if let Some(header) = JournalHeader::of(identity) {
             stored.begin_journal(&header, resume)?;
@@ -109,9 +113,10 @@ impl StoredFile {
         }
     }
 
-    /// Takes what is written from now on out of this room.
-    pub(super) fn set_room(&mut self, room: Option<StoredBytes>) {
+    /// Takes what is written from now on out of this room; the directories that were made for it go with it.
+    pub(super) fn set_room(&mut self, room: Option<StoredBytes>, made: MadeDirectories) {
         self.room = room.map(|room| Arc::new(Mutex::new(room)));
+        self.made = Some(made);
     }
 
     /// The room for what is written.
@@ -120,9 +125,12 @@ impl StoredFile {
     }
 
     /// Leaves the room taken, as what was written stays.
-    fn keep_room(&self) {
+    fn keep_room(&mut self) {
         if let Some(room) = &self.room {
             room.lock().unwrap_or_else(PoisonError::into_inner).keep();
+        }
+        if let Some(made) = &mut self.made {
+            made.keep();
         }
     }
 

@@ -204,7 +204,7 @@ impl<'a> TcpEnd<'a> {
             doing: "close the sending direction",
             cause,
         })?;
-        let result = await_answer(&mut stream, control, &mut self.times);
+        let result = await_answer(&mut stream, total, control, &mut self.times);
         self.account.tcp = tcp_state(stream);
         result
     }

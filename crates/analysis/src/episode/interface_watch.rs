@@ -57,11 +57,19 @@ impl Growth {
     }
 }
 
+/// `true` where the carrier was lost between two readings.
+fn has_lost_carrier(earlier: &InterfaceReading, later: &InterfaceReading) -> bool {
+    let counts = earlier.carrier_losses.zip(later.carrier_losses);
+    counts.is_some_and(|(earlier, later)| later > earlier)
+}
+
 /// The watch over an interface.
 #[derive(Debug)]
 pub struct InterfaceWatch {
     start_ns: u64,
     earlier: Option<InterfaceReading>,
+    /// `false` where it was down at the beginning; `None` before.
+    tells_state: Option<bool>,
     /// The beginning and the kind of an outage under way.
     down: Option<(u64, InterfaceFault)>,
     downs: Vec<InterfaceEvent>,
@@ -76,6 +84,7 @@ impl InterfaceWatch {
         Self {
             start_ns,
             earlier: None,
+            tells_state: None,
             down: None,
             downs: Vec::new(),
             errors: None,
@@ -85,14 +94,17 @@ impl InterfaceWatch {
 
     /// Takes a reading. An outage begins and ends at the readings that show it; one between two of them has both as its ends.
     pub fn read(&mut self, reading: &InterfaceReading) {
+        // One that carried the beginning of the test has a driver that does not tell its state.
+        let tells_state = self.tells_state.get_or_insert(reading.fault().is_none());
+        let fault = reading.fault().filter(|_| *tells_state);
         let earlier = self.earlier.unwrap_or(*reading);
-        match (self.down, reading.fault()) {
+        match (self.down, fault) {
             (None, Some(fault)) => self.down = Some((reading.now_ns, fault)),
             (Some((from_ns, fault)), None) => {
                 self.add_down(from_ns, Some(reading.now_ns), fault);
                 self.down = None;
             }
-            (None, None) if reading.carrier_losses > earlier.carrier_losses => {
+            (None, None) if has_lost_carrier(&earlier, reading) => {
                 let fault = InterfaceFault::NoCarrier;
                 self.add_down(earlier.now_ns, Some(reading.now_ns), fault);
             }
@@ -175,6 +187,8 @@ mod tests {
         let unknown = found(|_, reading| reading.carrier_losses = None);
         assert_eq!(unknown, []);
         assert_eq!(InterfaceWatch::new(5).finish(), []);
+        let without_state = found(|ms, reading| reading.has_carrier = ms == 3000);
+        assert_eq!(without_state, []);
     }
 
     #[test]

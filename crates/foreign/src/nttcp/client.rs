@@ -148,6 +148,7 @@ impl NttcpClient {
             max_time: settings.max_time,
             max_rate: settings.rate.map(BitRate::from_bps),
             server: None,
+            activity: None,
             stop: self.interrupt.fds(),
         };
         let dialogue = DataDialogue {

@@ -129,6 +129,7 @@ impl NttcpSession<'_> {
             max_time: None,
             max_rate: options.limits.max_rate,
             server: Some(&of_client),
+            activity: Some(self.slot.activity()),
             stop: vec![self.state.stop.fd()],
         };
         let dialogue = DataDialogue {

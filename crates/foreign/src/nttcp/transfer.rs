@@ -8,6 +8,7 @@ use caudal_core::event::Event;
 use caudal_core::plan::{DatagramSizes, Direction, MAX_DATAGRAM, Pacing, PlannedFlow, Ticks};
 use caudal_core::sample::{Counters, FlowEnd, Role};
 use caudal_core::units::BitRate;
+use caudal_engine::admission::PlaceActivity;
 use caudal_flow::socket::{DataSocket, granted_batched_udp, granted_tcp};
 use caudal_flow::{
     BlockPolicy, ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender,
@@ -41,6 +42,8 @@ pub(super) struct TransferLimits<'a> {
     pub(super) max_rate: Option<BitRate>,
     /// The limits of the server, where this end is one.
     pub(super) server: Option<&'a SessionLimits>,
+    /// The activity of the client, where this end is a server.
+    pub(super) activity: Option<&'a PlaceActivity>,
     /// Readable when it is to stop.
     pub(super) stop: Vec<BorrowedFd<'a>>,
 }
@@ -174,9 +177,12 @@ impl Transfer<'_> {
             first_timeout: None,
             idle_timeout: Some(self.limits.idle_timeout),
             stop: self.limits.stop.clone(),
-            quit: self.settings.quit,
+            quit: self
+                .settings
+                .quit
+                .or_else(|| self.limits.activity.map(PlaceActivity::given_up)),
             stop_grace: Duration::ZERO,
-            activity: None,
+            activity: self.limits.activity,
         }
     }
 

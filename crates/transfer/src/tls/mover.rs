@@ -119,7 +119,7 @@ fn send(
         &mut watch,
     )?;
     stream.finish(&mut watch)?;
-    await_answer(stream, control, &mut account.times)
+    await_answer(stream, total, control, &mut account.times)
 }
 
 fn receive(

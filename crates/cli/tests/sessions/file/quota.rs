@@ -38,7 +38,11 @@ fn what_is_stored_keeps_to_the_quota() {
     assert!(!piped.status.success(), "{piped:?}");
     let told = String::from_utf8_lossy(&piped.stderr) + String::from_utf8_lossy(&piped.stdout);
     assert!(told.contains("--accept-bytes"), "{told}");
-    // What did not stay takes nothing.
+    // What did not stay takes nothing, nor do the directories above it.
+    let mut below = server.client("file --send - --to a/b/c/piped --via tcp");
+    below.stdin(fs::File::open(place.at("second")).unwrap());
+    let below = below.current_dir(place.at(".")).output().unwrap();
+    assert!(!below.status.success(), "{below:?}");
     send("--send third --via rbt").done();
     let stored = fs::read_dir(place.at("stored")).unwrap();
     let mut names: Vec<_> = stored.map(|entry| entry.unwrap().file_name()).collect();
