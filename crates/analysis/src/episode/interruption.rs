@@ -1,11 +1,13 @@
 //! An outage, or a program that stood still, as what limited a direction.
 
-use caudal_core::bottleneck::LimitedBy;
-use caudal_core::episode::Episode;
+use caudal_core::bottleneck::{Cause, LimitedBy};
+use caudal_core::episode::{Episode, EpisodeKind};
 use caudal_core::plan::Direction;
 
 /// Minimum share of a measured part for an interruption to be what limited it.
 const MIN_SHARE: f64 = 0.05;
+/// Minimum part of an outage in which an interface was down for that to be its cause.
+const MIN_OVERLAP: f64 = 0.4;
 
 /// What limited a direction that was measured from `from_s` to `until_s`, where episodes took a share of that time worth naming.
 #[must_use]
@@ -34,22 +36,39 @@ pub fn interruption(
         0 | 1 => String::new(),
         several => format!(", the longest of {several} such times"),
     };
+    let interface = match cause {
+        Cause::Outage => interface_down(episodes, longest),
+        _ => None,
+    };
+    let because = interface.map_or_else(String::new, |one| format!(", as {}", one.evidence));
     Some(LimitedBy {
         limit,
         cause: Some(cause),
         evidence: format!(
-            "{}{others}: {:.0} % of the time",
+            "{}{others}{because}: {:.0} % of the time",
             longest.text(),
             share.min(1.0) * 100.0
         ),
     })
 }
 
+/// The interface of an end that was down in most of the time that a path was silent for: what comes after it is TCP's timer, or the way to
+/// a route.
+fn interface_down<'e>(episodes: &'e [Episode], outage: &Episode) -> Option<&'e Episode> {
+    let until_s = outage.to_s.unwrap_or(f64::MAX);
+    let overlap = |one: &Episode| one.overlap_s(outage.from_s, until_s);
+    let down = episodes
+        .iter()
+        .filter(|one| one.kind == EpisodeKind::InterfaceDown);
+    let longest = down.max_by(|a, b| overlap(a).total_cmp(&overlap(b)))?;
+    let lasts = longest.is_open() && outage.is_open();
+    (lasts || overlap(longest) >= MIN_OVERLAP * outage.length_s()).then_some(longest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::bottleneck::{Bottleneck, Cause};
-    use caudal_core::episode::EpisodeKind;
+    use caudal_core::bottleneck::Bottleneck;
 
     fn episode(kind: EpisodeKind, from_s: f64, to_s: Option<f64>) -> Episode {
         Episode {
@@ -59,6 +78,24 @@ mod tests {
             direction: None,
             evidence: "evidence".to_owned(),
         }
+    }
+
+    #[test]
+    fn an_outage_is_that_of_an_interface_that_was_down_in_it() {
+        let silent = episode(EpisodeKind::PathSilent, 3.0, Some(4.5));
+        let evidence = |from_s: f64, to_s: f64| {
+            let down = episode(EpisodeKind::InterfaceDown, from_s, Some(to_s));
+            let by = interruption(&[silent.clone(), down], Direction::Up, 0.0, 7.0);
+            by.unwrap().evidence
+        };
+        assert_eq!(
+            evidence(3.1, 4.2),
+            "no answer from 3.0 to 4.5 s, as evidence: 21 % of the time"
+        );
+        assert_eq!(
+            evidence(4.1, 4.4),
+            "no answer from 3.0 to 4.5 s: 21 % of the time"
+        );
     }
 
     #[test]

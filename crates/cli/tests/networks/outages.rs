@@ -240,6 +240,12 @@ fn interface_down() {
                 "{words}: {}",
                 run["episodes"]
             );
+            for direction in directions(&run) {
+                let found = &direction["limited_by"];
+                assert_eq!(found["cause"], "outage", "{words}: {found}");
+                let evidence = found["evidence"].as_str().unwrap();
+                assert!(evidence.contains(", as v0 of "), "{words}: {found}");
+            }
             let warnings = run["warnings"].as_array().unwrap();
             let messages: Vec<&str> = warnings
                 .iter()
