@@ -11,8 +11,8 @@ use caudal_compat::iperf3::transcripts;
 use caudal_core::units::{BitRate, ByteCount, format_duration};
 use caudal_engine::server::{AuthenticationOptions, ProtocolAccess, SessionEvent};
 use caudal_engine::{
-    MemoryBudget, Network, Protocol, RunError, ServedDirectory, Server, ServerOptions,
-    SessionLimits, StoreDirectory, TOOL, TransferFileError, TransferLocalOptions,
+    MemoryBudget, Protocol, RunError, ServedDirectory, Server, ServerOptions, SessionLimits,
+    StoreDirectory, TOOL, TransferFileError, TransferLocalOptions,
 };
 use caudal_foreign::iperf3::{Iperf3Options, Iperf3SharedPort, LoginCheck};
 use caudal_sys::process::{open_file_limit, raise_open_file_limit};
@@ -58,7 +58,7 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
     let server = Server::start(options, sender.clone().into()).map_err(start_failure)?;
     let metrics = args
         .prometheus
-        .map(|address| start_metrics(address, &args.allow))
+        .map(|address| start_metrics(address, args))
         .transpose()?;
     let mut log = ServerLog::new(args.json_log, args.quiet);
     log.listening(server.local());
@@ -118,8 +118,8 @@ fn show(log: &mut ServerLog, metrics: Option<&MetricsServer>, event: &SessionEve
 }
 
 /// Starts to serve metrics.
-fn start_metrics(address: MetricsAddress, allow: &[Network]) -> Result<MetricsServer, Failure> {
-    MetricsServer::start(address, allow).map_err(|cause| {
+fn start_metrics(address: MetricsAddress, args: &ServeArgs) -> Result<MetricsServer, Failure> {
+    MetricsServer::start(address, &args.allow, &args.prometheus_host).map_err(|cause| {
         Failure::new(
             Exit::NotPermitted,
             format!("cannot serve metrics on {address}: {cause}"),

@@ -182,6 +182,15 @@ pub struct ServeArgs {
     /// port alone is one of 127.0.0.1
     #[arg(long, value_name = "ADDRESS")]
     pub prometheus: Option<MetricsAddress>,
+    /// Answer requests for metrics that name this host so too, beside addresses, localhost and its own name (may be given several
+    /// times, or with commas)
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        requires = "prometheus"
+    )]
+    pub prometheus_host: Vec<String>,
     /// Log one JSON object a line
     #[arg(long)]
     pub json_log: bool,

@@ -38,8 +38,8 @@ pub(super) struct HttpConnection {
 pub(super) struct MetricsPage<'a> {
     /// The text.
     pub(super) metrics: &'a dyn Fn() -> String,
-    /// The name of this host.
-    pub(super) host: &'a str,
+    /// The names of this host.
+    pub(super) names: &'a [String],
 }
 
 /// What becomes of a connection.
@@ -161,7 +161,9 @@ fn answer(request: &[u8], page: &MetricsPage<'_>) -> Vec<u8> {
     let path = target.unwrap_or_default();
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     match (method, path) {
-        _ if !is_of_this_host(request, page.host) => plain(421, "Misdirected Request", ""),
+        _ if !is_of_this_host(request, page.names) => {
+            plain(421, "Misdirected Request (see --prometheus-host)", "")
+        }
         (Some("GET"), "/metrics") => with_body(&(page.metrics)(), AnswerPart::Whole),
         (Some("HEAD"), "/metrics") => with_body(&(page.metrics)(), AnswerPart::Header),
         (Some("GET" | "HEAD"), _) => plain(404, "Not Found", ""),
@@ -169,9 +171,9 @@ fn answer(request: &[u8], page: &MetricsPage<'_>) -> Vec<u8> {
     }
 }
 
-/// `true` where the request's Host is an address, `localhost`, or the name of this host, with or without a domain. A page of another name
+/// `true` where the request's Host is an address, `localhost`, or a name of this host, without its domain too. A page of another name
 /// that a browser was led to this address by (DNS rebinding) is to read nothing. A request without a Host is from no browser.
-fn is_of_this_host(request: &[u8], host: &str) -> bool {
+fn is_of_this_host(request: &[u8], names: &[String]) -> bool {
     let request = String::from_utf8_lossy(request);
     let mut named = request.lines().skip(1).filter_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -183,12 +185,13 @@ fn is_of_this_host(request: &[u8], host: &str) -> bool {
             _ => value,
         };
         let address = name.trim_start_matches('[').trim_end_matches(']');
-        let label = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
-        let is_own = !host.is_empty()
-            && (name.eq_ignore_ascii_case(host)
-                || label(name).eq_ignore_ascii_case(host)
-                || name.eq_ignore_ascii_case(&label(host)));
-        address.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || is_own
+        // Not this host's name with any domain: whoever has a domain has each name in it.
+        let is_own = names.iter().any(|own| {
+            let label = own.split('.').next().unwrap_or_default();
+            name.eq_ignore_ascii_case(own) || name.eq_ignore_ascii_case(label)
+        });
+        let is_named = !name.is_empty() && (name.eq_ignore_ascii_case("localhost") || is_own);
+        address.parse::<IpAddr>().is_ok() || is_named
     })
 }
 
@@ -231,7 +234,7 @@ mod tests {
     fn answered(request: &str) -> String {
         let page = MetricsPage {
             metrics: &|| "text\n".to_owned(),
-            host: "server1",
+            names: &["server1".to_owned(), "metrics.example".to_owned()],
         };
         String::from_utf8(answer(request.as_bytes(), &page)).unwrap()
     }
@@ -265,8 +268,11 @@ mod tests {
             ("192.0.2.1:9521", true),
             ("[2001:db8::1]:9521", true),
             ("LocalHost:9521", true),
-            ("Server1.example.org", true),
+            ("Server1", true),
+            ("server1.attacker.example", false),
             ("server1:80", true),
+            ("metrics.example:9521", true),
+            ("metrics", true),
             ("attacker.example", false),
             ("server1x.example", false),
             ("attacker.example:9521", false),

@@ -33,11 +33,12 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Starts to listen. Beside this host itself, clients from the networks of `allow` are answered, or all where there are none.
+    /// Starts to listen. Beside this host itself, clients from the networks of `allow` are answered, or all where there are none; `names`
+    /// are those of this host beside its own.
     ///
     /// # Errors
     /// When the address is not available, or the kernel gives no thread.
-    pub fn start(address: MetricsAddress, allow: &[Network]) -> io::Result<Self> {
+    pub fn start(address: MetricsAddress, allow: &[Network], names: &[String]) -> io::Result<Self> {
         let listener = TcpListener::bind(address.0)?;
         listener.set_nonblocking(true)?;
         let local = listener.local_addr()?;
@@ -48,7 +49,10 @@ impl MetricsServer {
             counters: Arc::clone(&counters),
             is_stopping: Arc::clone(&is_stopping),
             allow: allow.to_vec(),
-            host: hostname().unwrap_or_default(),
+            names: hostname()
+                .into_iter()
+                .chain(names.iter().cloned())
+                .collect(),
             connections: Vec::new(),
         };
         let thread = thread::Builder::new()
@@ -89,7 +93,7 @@ struct MetricsThread {
     counters: Arc<Mutex<ServerCounters>>,
     is_stopping: Arc<AtomicBool>,
     allow: Vec<Network>,
-    host: String,
+    names: Vec<String>,
     /// In the order in which they were accepted.
     connections: Vec<HttpConnection>,
 }
@@ -122,7 +126,7 @@ impl MetricsThread {
         };
         let page = MetricsPage {
             metrics: &metrics,
-            host: &self.host,
+            names: &self.names,
         };
         let mut nth = 0;
         self.connections.retain_mut(|one| {

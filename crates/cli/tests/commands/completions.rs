@@ -52,6 +52,9 @@ fn offered(words: &[&str]) -> Vec<String> {
 
 fn bash_completes_commands_and_flags() {
     assert_eq!(offered(&["ser"]), ["serve"]);
-    assert_eq!(offered(&["serve", "--prom"]), ["--prometheus"]);
+    assert_eq!(
+        offered(&["serve", "--prom"]),
+        ["--prometheus", "--prometheus-host"]
+    );
     assert!(offered(&["report", ""]).contains(&"compare".to_owned()));
 }
