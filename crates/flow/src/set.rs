@@ -113,9 +113,11 @@ impl FlowSet {
     }
 
     /// Reserves what the kernel may keep for the socket of a flow of a server's client.
-    fn reserve_buffers(&mut self, socket: &DataSocket, role: Role) -> Result<(), RunError> {
+    fn reserve_buffers(&mut self, spec: &mut NewFlow) -> Result<(), RunError> {
         if let Some(limit) = &self.limit {
-            let memory = reserve_buffers(socket, role, self.buffer_share, limit.server())?;
+            let (socket, granted) = (&spec.socket, &mut spec.granted);
+            let (share, limits) = (self.buffer_share, limit.server());
+            let memory = reserve_buffers(socket, spec.role, share, limits, granted)?;
             self.memory.push(memory);
         }
         Ok(())
@@ -126,9 +128,9 @@ impl FlowSet {
     ///
     /// # Errors
     /// When the kernel gives no pipe or thread, or the memory for clients is used up.
-    pub fn add(&mut self, spec: NewFlow) -> Result<(), RunError> {
+    pub fn add(&mut self, mut spec: NewFlow) -> Result<(), RunError> {
         self.reserve(spec.task.buffer_bytes)?;
-        self.reserve_buffers(&spec.socket, spec.role)?;
+        self.reserve_buffers(&mut spec)?;
         if let (Some(limit), Role::Receiver) = (&self.limit, spec.role) {
             limit.add_receiver();
         }

@@ -6,7 +6,7 @@
 use crate::memory::{MemoryBudget, MemoryExhausted, MemoryReservation};
 use crate::session_limits::SessionLimits;
 use crate::socket::DataSocket;
-use caudal_core::sample::Role;
+use caudal_core::sample::{Granted, Role};
 use caudal_sys::{buffers, host};
 
 /// Minimum buffer of a socket, bytes: with less a flow is not a test.
@@ -19,7 +19,8 @@ pub(crate) fn buffer_share(budget: &MemoryBudget, flows: usize) -> u64 {
     budget.share_of_test() / flows.max(1) as u64
 }
 
-/// Reserves what the kernel may keep for a socket, of which this end has the role `role`: `share` bytes where it would be more.
+/// Reserves what the kernel may keep for a socket, of which this end has the role `role`: `share` bytes where it would be more, to which its
+/// buffer is fixed then, as `granted` has it afterwards.
 ///
 /// # Errors
 /// When not even the smallest buffers fit.
@@ -28,6 +29,7 @@ pub(crate) fn reserve_buffers(
     role: Role,
     share: u64,
     limits: &SessionLimits,
+    granted: &mut Granted,
 ) -> Result<MemoryReservation, MemoryExhausted> {
     let budget = &limits.memory;
     let wanted = wanted_bytes(socket, role, limits.max_rate.is_some());
@@ -36,9 +38,9 @@ pub(crate) fn reserve_buffers(
     }
     let bytes = share.max(MIN_BYTES);
     let reservation = budget.reserve(bytes)?;
-    // The kernel doubles what it is asked for. One that refuses keeps the buffers that were granted before, which are smaller.
+    // The kernel doubles what it is asked for. Without privileges it grants `net.core.wmem_max` or `rmem_max` at most.
     let asked = (bytes / 2) as usize;
-    let _ = match (socket, role) {
+    let fixed = match (socket, role) {
         (DataSocket::Tcp(stream), Role::Sender) => buffers::set_send_buffer(stream, asked, true),
         (DataSocket::Tcp(stream), Role::Receiver) => {
             buffers::set_receive_buffer(stream, asked, true)
@@ -46,6 +48,13 @@ pub(crate) fn reserve_buffers(
         (DataSocket::Udp(udp), Role::Sender) => buffers::set_send_buffer(udp, asked, true),
         (DataSocket::Udp(udp), Role::Receiver) => buffers::set_receive_buffer(udp, asked, true),
     };
+    let of_role = match role {
+        Role::Sender => &mut granted.send_buffer_bytes,
+        Role::Receiver => &mut granted.receive_buffer_bytes,
+    };
+    if let (Some(told), Ok(bytes)) = (of_role, fixed) {
+        *told = bytes.into();
+    }
     Ok(reservation)
 }
 
@@ -96,19 +105,26 @@ mod tests {
         let ample = limits(1 << 40);
         let before = buffers::send_buffer(stream).unwrap();
         let share = buffer_share(&ample.memory, 100);
-        let reserved = reserve_buffers(&socket, Role::Sender, share, &ample).unwrap();
+        let mut granted = Granted {
+            send_buffer_bytes: Some(before.into()),
+            ..Granted::default()
+        };
+        let reserved = reserve_buffers(&socket, Role::Sender, share, &ample, &mut granted).unwrap();
+        assert_eq!(granted.send_buffer_bytes, Some(before.into()));
         assert_eq!(ample.memory.reserved(), grows_to);
         assert_eq!(buffers::send_buffer(stream).unwrap(), before);
         drop(reserved);
         let short = limits(16 << 20);
         let share = buffer_share(&short.memory, 8);
-        let _reserved = reserve_buffers(&socket, Role::Sender, share, &short).unwrap();
+        let _reserved =
+            reserve_buffers(&socket, Role::Sender, share, &short, &mut granted).unwrap();
+        assert_eq!(granted.send_buffer_bytes, Some(128 << 10));
         assert_eq!(short.memory.reserved(), 128 << 10);
         assert_eq!(buffers::send_buffer(stream).unwrap(), 128 << 10);
         // The smallest are what there is at least.
         let few = limits(1 << 20);
         let all: Vec<_> = (0..100)
-            .map_while(|_| reserve_buffers(&socket, Role::Receiver, 0, &few).ok())
+            .map_while(|_| reserve_buffers(&socket, Role::Receiver, 0, &few, &mut granted).ok())
             .collect();
         assert_eq!(all.len(), 16);
     }
