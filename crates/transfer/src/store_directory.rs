@@ -50,7 +50,9 @@ impl StoreDirectory {
     pub fn with_quota(self, max: Option<ByteCount>) -> Self {
         let half_free = || {
             let space = fstatvfs(&*self.directory).ok()?;
-            Some(space.f_bavail.saturating_mul(space.f_frsize) / 2)
+            let free = space.f_bavail.saturating_mul(space.f_frsize);
+            // A file system that does not tell shows when it is full.
+            (space.f_blocks > 0).then_some(free / 2)
         };
         let max = max.map_or_else(half_free, |max| Some(max.get()));
         Self {
