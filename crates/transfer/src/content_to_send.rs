@@ -13,13 +13,13 @@ use caudal_sys::schedule::lower_thread_priority;
 use std::io;
 use std::thread;
 
-/// Whether others wait while a content is made ready.
+/// The priority at which a content is made ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Haste {
-    /// It is for this program's user, who waits.
-    Own,
-    /// It is for a client, which has sent nothing for it: whatever else the processors have to do comes first.
-    OthersFirst,
+pub enum PreparationPriority {
+    /// That of this program, whose user waits.
+    Normal,
+    /// Whatever else the processors have to do comes first (`SCHED_IDLE`): it is for a client, which has sent next to nothing for it.
+    Idle,
 }
 
 /// Works in a thread that runs when no other wants its processor: a thread that has lowered its priority may not raise it again.
@@ -86,13 +86,13 @@ impl ContentToSend {
         self,
         plan: &TransferPlan,
         signals: &SinkSignals,
-        haste: Haste,
+        priority: PreparationPriority,
     ) -> Result<Box<dyn ContentSource>, TransferFileError> {
         let is_sent_by_kernel = matches!(&plan.via, TransferVia::Tcp(tcp) if tcp.sendfile);
         let prepare = || self.prepare(&mut |bytes| signals.advance(bytes));
-        let content = match haste {
-            Haste::Own => prepare(),
-            Haste::OthersFirst => in_background(prepare),
+        let content = match priority {
+            PreparationPriority::Normal => prepare(),
+            PreparationPriority::Idle => in_background(prepare),
         }?;
         content.source(plan.resume_from.get(), is_sent_by_kernel)
     }

@@ -52,7 +52,7 @@ mod tree_digest;
 pub use certificate::{CertificateFingerprint, SessionCertificate};
 pub use content_destination::ContentDestination;
 pub use content_source::ContentSource;
-pub use content_to_send::{ContentToSend, Haste};
+pub use content_to_send::{ContentToSend, PreparationPriority};
 pub use failure::TransferFailure;
 pub use handshake::{TlsAnswerer, TlsClient, TlsRequest};
 pub use mover_terms::{MoverControl, MoverTerms};

@@ -7,8 +7,8 @@ use caudal_flow::{TestLimit, Wakeup};
 use caudal_sys::affinity;
 use caudal_sys::tcp::out_queue;
 use caudal_transfer::{
-    ContentDestination, ContentToSend, Haste, MoverControl, MoverTerms, SessionCertificate,
-    SinkSignals, TransferFailure, movers,
+    ContentDestination, ContentToSend, MoverControl, MoverTerms, PreparationPriority,
+    SessionCertificate, SinkSignals, TransferFailure, movers,
 };
 use caudal_wire::preamble::TestToken;
 use std::io;
@@ -199,12 +199,12 @@ fn carry(work: MoverWork, signals: &SinkSignals, bytes: &AtomicU64) -> MovedCont
         limit: work.limit.as_deref(),
     };
     let storage = |reason: String| MovedContent::failed(TransferFailure::Storage(reason));
-    let haste = match work.is_client {
-        true => Haste::Own,
-        false => Haste::OthersFirst,
+    let priority = match work.is_client {
+        true => PreparationPriority::Normal,
+        false => PreparationPriority::Idle,
     };
     let (account, result) = match work.task {
-        MoverTask::Send(content) => match content.source(&work.plan, signals, haste) {
+        MoverTask::Send(content) => match content.source(&work.plan, signals, priority) {
             Ok(mut source) => movers::send(&work.socket, &terms, &mut *source, control),
             Err(_) if signals.stop.load(Relaxed) => {
                 return MovedContent::failed(TransferFailure::Stopped);
