@@ -52,8 +52,7 @@ pub fn interruption(
     })
 }
 
-/// The interface of an end that was down in most of the time that a path was silent for: what comes after it is TCP's timer, or the way to
-/// a route.
+/// The interface of an end that was down in much of the time that a path was silent for: afterwards TCP still waits for its timer.
 fn interface_down<'e>(episodes: &'e [Episode], outage: &Episode) -> Option<&'e Episode> {
     let until_s = outage.to_s.unwrap_or(f64::MAX);
     let overlap = |one: &Episode| one.overlap_s(outage.from_s, until_s);

@@ -17,6 +17,7 @@ mod predict;
 mod predict_topology;
 mod removing;
 mod rtt_rows;
+mod serving_guide;
 mod short_flags;
 mod store;
 mod stored_runs;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         predict_topology,
         removing,
         rtt_rows,
+        serving_guide,
         short_flags,
         store,
         stored_runs,
