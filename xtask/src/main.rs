@@ -1,9 +1,10 @@
-//! Repository chores: `cargo run -p xtask -- dist`, `reference` and `publish-check`.
+//! Repository chores: `cargo run -p xtask -- dist`, `fuzz`, `reference` and `publish-check`.
 #![forbid(unsafe_code)]
 
 mod crates;
 mod csv_columns;
 mod dist;
+mod fuzz;
 mod pcap_json;
 mod publish;
 mod reference;
@@ -26,6 +27,8 @@ struct Chores {
 enum Chore {
     /// Packages: static programs, .deb, man pages, completions, SBOM, checksums
     Dist(dist::DistArgs),
+    /// Build and run the fuzz targets with the stable compiler
+    Fuzz(fuzz::FuzzArgs),
     /// docs/reference/, from the definitions in the code
     Reference,
     /// Package every crate as for its publication, without uploading anything
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
     let root = root();
     let done = match Chores::parse().chore {
         Chore::Dist(args) => dist::dist(root, &args),
+        Chore::Fuzz(args) => fuzz::fuzz(root, &args),
         Chore::Reference => reference::write(root),
         Chore::PublishCheck(args) => publish::check(root, &args),
     };

@@ -44,6 +44,7 @@ const FEW_DESCRIPTORS: u64 = 64;
 /// # Errors
 /// When the port is not available.
 pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    caudal_sys::memory::spare_address_space();
     check(args)?;
     let limits = SessionLimits {
         max_rate: args.max_rate,
@@ -212,7 +213,7 @@ fn check(args: &ServeArgs) -> Result<(), Failure> {
 
 /// The memory for clients, and for each source of them.
 fn memory_budget(args: &ServeArgs) -> MemoryBudget {
-    let half = caudal_sys::host::memory_bytes().map_or(DEFAULT_MEMORY, |all| all / 2);
+    let half = caudal_sys::memory::memory_limit().map_or(DEFAULT_MEMORY, |all| all / 2);
     let default = half.clamp(MIN_MEMORY.get(), DEFAULT_MEMORY);
     let all = args.max_memory.unwrap_or(ByteCount::new(default));
     match args.max_memory_per_source {

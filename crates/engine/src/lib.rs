@@ -4,6 +4,12 @@
 //! needs of its sockets, threads and final reports. Both use the one data path of
 //! `caudal-flow`.
 #![forbid(unsafe_code)]
+// Much of what is read here a peer wrote: no number of its may end a session.
+#![warn(clippy::indexing_slicing)]
+#![cfg_attr(
+    test,
+    allow(clippy::indexing_slicing, reason = "a test that fails may panic")
+)]
 
 pub mod admission;
 mod client_refusal;

@@ -2,6 +2,7 @@
 
 use crate::client_source::ClientSource;
 use caudal_core::units::ByteCount;
+use caudal_sys::memory::address_space;
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,6 +15,8 @@ const SHARES: u64 = 4;
 const MIN_SHARE_BYTES: u64 = 4 << 20;
 /// The part of all that is free that one test takes for the buffers of its sockets: one of so many.
 const PART_OF_TEST: u64 = 16;
+/// The address space of the process that clients leave to the rest of it, bytes.
+const SPARE_ADDRESS_SPACE: u64 = 32 << 20;
 
 /// The memory that the clients of a server may occupy together, and that each source of them may. Clones share it.
 ///
@@ -68,14 +71,36 @@ impl Share {
     "the memory for {whose} is used up: {wanted} more were needed, and {free} of {total} are free; try again later"
 )]
 pub struct MemoryExhausted {
-    /// "clients", or "one source of clients".
+    /// "clients", "one source of clients", or "this process (ulimit -v)".
     pub whose: &'static str,
     /// The memory that was asked for.
     pub wanted: ByteCount,
     /// The memory that is free.
     pub free: ByteCount,
-    /// The memory of all clients, or of the source.
+    /// The memory of all clients, of the source, or of the process.
     pub total: ByteCount,
+}
+
+impl MemoryExhausted {
+    /// Checks that this process may map `bytes` more, and some beside them: an allocation that fails ends it.
+    ///
+    /// # Errors
+    /// When its limit (`ulimit -v`) does not leave so much.
+    pub fn check_address_space(bytes: u64) -> Result<(), Self> {
+        let Some(space) = address_space() else {
+            return Ok(());
+        };
+        let free = space.left.saturating_sub(SPARE_ADDRESS_SPACE);
+        if bytes <= free {
+            return Ok(());
+        }
+        Err(Self {
+            whose: "this process (ulimit -v)",
+            wanted: ByteCount::new(bytes),
+            free: ByteCount::new(free),
+            total: ByteCount::new(space.total),
+        })
+    }
 }
 
 impl From<MemoryExhausted> for io::Error {
@@ -184,6 +209,10 @@ impl MemoryReservation {
             total: ByteCount::new(share.total),
         };
         let budget = &self.budget;
+        // A program of one client, which has no budget, has nobody to refuse.
+        if wanted > 0 && budget.all.total < u64::MAX {
+            MemoryExhausted::check_address_space(wanted)?;
+        }
         if let Some(source) = &budget.source {
             source
                 .take(wanted)

@@ -4,6 +4,7 @@ use super::counters::FlowCounters;
 use super::signals::{FlowSignals, StartGate};
 use super::tcp_state::tcp_state;
 use super::test_limit::TestLimit;
+use crate::memory::MemoryExhausted;
 use crate::socket::DataSocket;
 use crate::wakeup::Waker;
 use caudal_core::plan::PlannedFlow;
@@ -153,6 +154,7 @@ impl FlowThread {
         task: FlowWork,
     ) -> io::Result<Self> {
         let inner = context.clone();
+        MemoryExhausted::check_address_space(STACK_BYTES as u64)?;
         let thread = thread::Builder::new()
             .name(format!("flow {}", flow.id))
             .stack_size(STACK_BYTES)

@@ -3,6 +3,12 @@
 //! A protocol is a folder and a line in `list.rs`. iperf3 shares the port of caudal's server ([`iperf3::Iperf3SharedPort`]); the
 //! others listen on ports of their own. All of them send and receive with the data path of `caudal-flow`.
 #![forbid(unsafe_code)]
+// Much of what is read here a peer wrote: no number of its may end a session.
+#![warn(clippy::indexing_slicing)]
+#![cfg_attr(
+    test,
+    allow(clippy::indexing_slicing, reason = "a test that fails may panic")
+)]
 
 pub mod iperf2;
 pub mod iperf3;

@@ -18,6 +18,7 @@ pub mod directory;
 pub mod host;
 pub mod icmp;
 pub mod interface;
+pub mod memory;
 pub mod namespace;
 pub mod netlink;
 pub mod options;

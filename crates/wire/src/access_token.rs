@@ -74,13 +74,14 @@ pub fn parse_tokens(text: &str) -> Result<Vec<NamedToken>, TokenListError> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
+        let line_number = nth.saturating_add(1);
         let words: Vec<&str> = line.split_whitespace().collect();
         let (name, token) = match words[..] {
             [token] => (None, token),
             [name, token] => (Some(name.to_owned()), token),
-            _ => return Err(TokenListError::Line(nth + 1)),
+            _ => return Err(TokenListError::Line(line_number)),
         };
-        let token = AccessToken::new(token).ok_or(TokenListError::Length(nth + 1))?;
+        let token = AccessToken::new(token).ok_or(TokenListError::Length(line_number))?;
         if tokens.len() >= MAX_TOKENS {
             return Err(TokenListError::TooMany);
         }

@@ -115,7 +115,7 @@ impl MessageAuthenticator {
         let mut mac = self.mac.clone();
         mac.update(&self.count.to_be_bytes());
         mac.update(message);
-        self.count += 1;
+        self.count = self.count.wrapping_add(1);
         mac
     }
 }

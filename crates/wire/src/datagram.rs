@@ -98,7 +98,7 @@ impl DatagramKind {
 #[inline]
 fn check(first: u64, sequence: u64, sent: u64, tag: u32) -> u32 {
     let fold = |a: u64, b: u64| {
-        let product = u128::from(a) * u128::from(b);
+        let product = u128::from(a).wrapping_mul(u128::from(b));
         (product as u64) ^ ((product >> 64) as u64)
     };
     let one = fold(
@@ -131,9 +131,8 @@ impl DatagramHeader {
     pub fn read(datagram: &[u8]) -> Option<Self> {
         let header: &[u8; HEADER_BYTES] = datagram.first_chunk()?;
         let word = |at: usize| {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(&header[at..at + 8]);
-            u64::from_be_bytes(bytes)
+            let rest = header.get(at..).unwrap_or_default();
+            u64::from_be_bytes(rest.first_chunk().copied().unwrap_or_default())
         };
         let (first, sequence, sent_ns, last) = (word(0), word(8), word(16), word(24));
         let tag = (last >> 32) as u32;
@@ -247,7 +246,9 @@ pub fn fill_payload(payload: &mut [u8], tag: u32) {
         state ^= state << 25;
         state ^= state >> 27;
         let bytes = state.wrapping_mul(0x2545_F491_4F6C_DD1D).to_be_bytes();
-        part.copy_from_slice(&bytes[..part.len()]);
+        for (room, byte) in part.iter_mut().zip(bytes) {
+            *room = byte;
+        }
     }
 }
 

@@ -97,9 +97,11 @@ impl Stamps {
 
 /// Writes the server's times into a reply; one too short for them is left as it is.
 pub fn stamp_reply(message: &mut [u8], received_ns: u64, replied_ns: u64) {
-    if message.len() >= STAMPED_BYTES {
-        message[16..24].copy_from_slice(&received_ns.to_be_bytes());
-        message[24..32].copy_from_slice(&replied_ns.to_be_bytes());
+    if let Some(front) = message.first_chunk_mut::<STAMPED_BYTES>() {
+        let times = front.chunks_exact_mut(8).skip(2);
+        for (part, time) in times.zip([received_ns, replied_ns]) {
+            part.copy_from_slice(&time.to_be_bytes());
+        }
     }
 }
 
@@ -107,16 +109,23 @@ pub fn stamp_reply(message: &mut [u8], received_ns: u64, replied_ns: u64) {
 #[inline]
 pub fn write_number(message: &mut [u8], number: u64) {
     let bytes = number.to_be_bytes();
-    let room = message.len().min(8);
-    message[..room].copy_from_slice(&bytes[8 - room..]);
+    // The first byte of a message of full length is the highest of the number, and the last one that fits is the lowest.
+    let unwritten = bytes.len().saturating_sub(message.len());
+    for (room, byte) in message.iter_mut().zip(bytes.iter().skip(unwritten)) {
+        *room = *byte;
+    }
 }
 
 /// `true` when a message carries `number`, of which a short message has room for the lowest bytes only.
 #[inline]
 #[must_use]
 pub fn carries_number(message: &[u8], number: u64) -> bool {
-    let room = message.len().min(8);
-    message[..room] == number.to_be_bytes()[8 - room..]
+    let bytes = number.to_be_bytes();
+    let unwritten = bytes.len().saturating_sub(message.len());
+    message
+        .iter()
+        .zip(bytes.iter().skip(unwritten))
+        .all(|(room, byte)| room == byte)
 }
 
 /// The number of a message that is known to be `latest` or less: the greatest that fits what it carries.
@@ -125,15 +134,16 @@ pub fn carries_number(message: &[u8], number: u64) -> bool {
 #[must_use]
 pub fn number_up_to(message: &[u8], latest: u64) -> Option<u64> {
     let room = message.len().min(8);
-    let low = message[..room]
+    let low = message
         .iter()
+        .take(room)
         .fold(0, |low, byte| low << 8 | u64::from(*byte));
     match room {
         0 => None,
         8 => (low <= latest).then_some(low),
         _ => {
-            let turn = 1_u64 << (8 * room);
-            let behind = latest.wrapping_sub(low) % turn;
+            let carried = !(u64::MAX << (room as u32).wrapping_mul(8));
+            let behind = latest.wrapping_sub(low) & carried;
             latest.checked_sub(behind)
         }
     }

@@ -48,25 +48,30 @@ pub fn encode_authenticated<M: Serialize>(
     authenticator: &mut MessageAuthenticator,
 ) -> Result<Vec<u8>, FrameError> {
     let mut bytes = encode_after(CODE_BYTES, message)?;
-    let (head, json) = bytes.split_at_mut(LENGTH_BYTES + CODE_BYTES);
-    head[LENGTH_BYTES..].copy_from_slice(&authenticator.sign(json));
+    if let Some((_, rest)) = bytes.split_at_mut_checked(LENGTH_BYTES)
+        && let Some((code, json)) = rest.split_first_chunk_mut::<CODE_BYTES>()
+    {
+        *code = authenticator.sign(json);
+    }
     Ok(bytes)
 }
 
 /// Encodes a message with its frame, and room for as many bytes before the JSON.
 fn encode_after<M: Serialize>(room: usize, message: &M) -> Result<Vec<u8>, FrameError> {
-    let mut bytes = vec![0; LENGTH_BYTES + room];
+    let mut bytes = vec![0; LENGTH_BYTES.saturating_add(room)];
     serde_json::to_writer(&mut bytes, message)
         .map_err(|cause| FrameError::Malformed(cause.to_string().into()))?;
-    let length = bytes.len() - LENGTH_BYTES;
+    let length = bytes.len().saturating_sub(LENGTH_BYTES);
     let announced = u32::try_from(length).unwrap_or(u32::MAX);
-    if length - room > MAX_MESSAGE_BYTES {
+    if length.saturating_sub(room) > MAX_MESSAGE_BYTES {
         return Err(FrameError::TooLong {
             announced,
             max: MAX_MESSAGE_BYTES,
         });
     }
-    bytes[..LENGTH_BYTES].copy_from_slice(&announced.to_be_bytes());
+    if let Some(head) = bytes.first_chunk_mut::<LENGTH_BYTES>() {
+        *head = announced.to_be_bytes();
+    }
     Ok(bytes)
 }
 
@@ -111,7 +116,8 @@ impl Decoder {
     /// The JSON text of the latest message, until more bytes are fed.
     #[must_use]
     pub fn latest_json(&self) -> &[u8] {
-        &self.held[self.read - self.latest..self.read]
+        let from = self.read.saturating_sub(self.latest);
+        self.held.get(from..self.read).unwrap_or_default()
     }
 
     /// Takes in bytes from the peer.
@@ -130,14 +136,14 @@ impl Decoder {
     /// When the announced length is beyond the decoder's limit, before anything is buffered for it, when the authentication code
     /// is wrong, and when the bytes are not JSON of the expected type.
     pub fn next_message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
-        let held = &self.held[self.read..];
+        let held = self.held.get(self.read..).unwrap_or_default();
         let Some((length, rest)) = held.split_first_chunk::<LENGTH_BYTES>() else {
             return Ok(None);
         };
         let announced = u32::from_be_bytes(*length);
         let length = announced as usize;
         let room = self.authenticator.as_ref().map_or(0, |_| CODE_BYTES);
-        if length > self.max + room {
+        if length > self.max.saturating_add(room) {
             return Err(FrameError::TooLong {
                 announced,
                 max: self.max,
@@ -160,8 +166,11 @@ impl Decoder {
         };
         let message = serde_json::from_slice(json)
             .map_err(|cause| FrameError::Malformed(cause.to_string().into()))?;
-        self.read += LENGTH_BYTES + length;
-        self.latest = length - room;
+        self.read = self
+            .read
+            .saturating_add(LENGTH_BYTES)
+            .saturating_add(length);
+        self.latest = length.saturating_sub(room);
         Ok(Some(message))
     }
 }

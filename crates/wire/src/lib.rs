@@ -2,6 +2,16 @@
 //!
 //! Pure: bytes in, values out. `spec/protocol.md` describes the dialogue.
 #![forbid(unsafe_code)]
+// A peer wrote what is read here: no number of its may end a session, or wrap around unseen.
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "a test that fails may panic"
+    )
+)]
 
 pub mod acceptance;
 pub mod access_token;

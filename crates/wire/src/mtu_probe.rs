@@ -53,8 +53,11 @@ impl MtuProbe {
             };
             header.write(room);
         }
-        datagram[TOKEN..KNOWN_MTU].copy_from_slice(&self.token.0);
-        datagram[KNOWN_MTU..KNOWN_MTU + 4].copy_from_slice(&self.known_mtu.to_be_bytes());
+        let (token, known_mtu) = (self.token.0, self.known_mtu.to_be_bytes());
+        let rest = datagram.iter_mut().skip(TOKEN);
+        for (room, byte) in rest.zip(token.into_iter().chain(known_mtu)) {
+            *room = byte;
+        }
     }
 
     /// Reads a probe or an answer; `None` for anything else, and for one that is not as long as it says.

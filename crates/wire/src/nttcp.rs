@@ -233,7 +233,7 @@ impl TransferRequest {
     /// Payload bytes in all.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let all = u64::from(self.length) * u64::from(self.count);
+        let all = u64::from(self.length).saturating_mul(u64::from(self.count));
         self.total.map_or(all, |total| total.min(all))
     }
 
@@ -367,7 +367,7 @@ fn columns(format: &str) -> Option<Vec<FormatPiece<'_>>> {
         if at > 0 {
             pieces.push(FormatPiece::Literal(&rest[..at]));
         }
-        rest = &rest[at + 1..];
+        rest = rest.get(at..)?.strip_prefix('%')?;
         if let Some(after) = rest.strip_prefix('%') {
             pieces.push(FormatPiece::Literal(&rest[..1]));
             rest = after;
@@ -499,7 +499,7 @@ impl ReportedRow {
                         .find(|c: char| !c.is_ascii_digit())
                         .unwrap_or(rest.len());
                     let length = if decimals > 0 {
-                        digits + 1 + decimals
+                        digits.saturating_add(1).saturating_add(decimals)
                     } else {
                         digits
                     };

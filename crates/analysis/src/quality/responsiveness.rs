@@ -56,7 +56,8 @@ impl ProbeTimes {
     fn between(&self, from_s: f64, to_s: f64) -> Option<Responsiveness> {
         let part = |values: &[(f64, f64)]| {
             let within = values.iter().filter(|(at, _)| (from_s..to_s).contains(at));
-            trimmed_mean(&within.map(|(_, us)| *us).collect::<Vec<f64>>())
+            // A peer may say that a round trip took no time; one that did has no rate.
+            trimmed_mean(&within.map(|(_, us)| *us).collect::<Vec<f64>>()).filter(|us| *us > 0.0)
         };
         let (tcp_f_us, http_f_us) = (part(&self.handshake)?, part(&self.request)?);
         Some(of_parts(

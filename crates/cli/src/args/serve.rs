@@ -54,7 +54,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub max_bytes: Option<ByteCount>,
     /// Memory for the buffers of all clients, and of their sockets in the kernel; a test that needs more is refused [default:
-    /// half of the machine's, 2Gi at most]
+    /// half of what this process may have, 2Gi at most]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub max_memory: Option<ByteCount>,
     /// Let the clients of one source, an IPv4 address or a /64 of IPv6, occupy at most SIZE of it [default: a quarter]

@@ -90,7 +90,7 @@ impl TrainSeries {
     /// The payload of all trains.
     #[must_use]
     pub fn payload(&self) -> ByteCount {
-        ByteCount::new(self.total() * u64::from(self.length))
+        ByteCount::new(self.total().saturating_mul(u64::from(self.length)))
     }
 
     /// The time from the first datagram of a train to the last as it is planned, on average, ns.

@@ -23,6 +23,29 @@ impl Decimal {
     }
 }
 
+/// The end of the number that a text begins with; its digits before the point may stand in groups of three, as they are printed.
+fn number_end(text: &str) -> usize {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let end_from = |from: usize| {
+        let rest = text.get(from..).unwrap_or_default();
+        from + rest.find(|c| !is_number(c)).unwrap_or(rest.len())
+    };
+    let mut end = end_from(0);
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut is_whole = (1..=3).contains(&end) && text.get(..end).is_some_and(is_digits);
+    while is_whole && text.get(end..).is_some_and(|rest| rest.starts_with(' ')) {
+        let next_end = end_from(end + 1);
+        let group = text.get(end + 1..next_end).unwrap_or_default();
+        let digits = group.find('.').unwrap_or(group.len());
+        if digits != 3 {
+            break;
+        }
+        is_whole = digits == group.len();
+        end = next_end;
+    }
+    end
+}
+
 /// The number at the beginning of `text` and the unit after it, both without surrounding blanks.
 pub(super) fn split_number<'t>(
     text: &'t str,
@@ -41,11 +64,9 @@ pub(super) fn split_number<'t>(
     if after_minus.is_some_and(|c| c.is_ascii_digit() || c == '.') {
         return Err(error("is negative"));
     }
-    let end = trimmed
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(trimmed.len());
-    let (number, unit) = trimmed.split_at(end);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let (number, unit) = trimmed.split_at(number_end(trimmed));
+    let number = number.replace(' ', "");
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
         return Err(error("does not begin with a number"));
     }
@@ -62,4 +83,31 @@ pub(super) fn split_number<'t>(
         .fold(0, |sum: u128, digit| sum * 10 + u128::from(digit - b'0'));
     let decimals = fraction.len() as u32;
     Ok((Decimal { digits, decimals }, unit.trim_start()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_may_stand_in_groups_as_they_are_printed() {
+        let split = |text| {
+            split_number(text, "1")
+                .map(|(number, unit)| (number.as_f64(), unit))
+                .ok()
+        };
+        assert_eq!(split("61 662 Tbit/s"), Some((61_662.0, "Tbit/s")));
+        assert_eq!(split("1 234 567.25M"), Some((1_234_567.25, "M")));
+        assert_eq!(split("5 ms"), Some((5.0, "ms")));
+        // No groups: what follows the number is its unit, which is unknown then.
+        for (text, unit) in [
+            ("1 23", "23"),
+            ("1234 567", "567"),
+            ("1.5 000", "000"),
+            ("1 2345", "2345"),
+            ("1  000", "000"),
+        ] {
+            assert_eq!(split(text).map(|(_, unit)| unit), Some(unit), "{text}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ use caudal_core::plan::MAX_DATAGRAM;
 use caudal_flow::socket::{
     Accepted, ReservedListener, canonical, is_out_of_descriptors, reply_udp_socket,
 };
-use caudal_flow::{ClientSource, join_finished};
+use caudal_flow::{ClientSource, join_finished, spawn_client_thread};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::process::open_file_limit;
@@ -408,16 +408,14 @@ impl Acceptor {
         let PendingStream { stream, peer, .. } = one;
         self.sessions += 1;
         let (state, number) = (Arc::clone(&self.state), self.sessions);
-        let session = thread::Builder::new()
-            .name(format!("client {number}"))
-            .stack_size(SESSION_STACK_BYTES)
-            .spawn(move || {
-                serve(&state, stream, number, &slot);
-                if let Some(reason) = slot.given_up() {
-                    state.send_refused(protocol, peer, ClientRefusal::given_up(reason));
-                }
-                drop(slot);
-            });
+        let name = format!("client {number}");
+        let session = spawn_client_thread(name, SESSION_STACK_BYTES, move || {
+            serve(&state, stream, number, &slot);
+            if let Some(reason) = slot.given_up() {
+                state.send_refused(protocol, peer, ClientRefusal::given_up(reason));
+            }
+            drop(slot);
+        });
         match session {
             Ok(session) => self.state.sessions().push(session),
             Err(cause) => {
@@ -435,7 +433,9 @@ impl Acceptor {
             let Ok((size, source, to)) = received else {
                 return;
             };
-            let datagram = &mut self.datagram[..size];
+            let Some(datagram) = self.datagram.get_mut(..size) else {
+                continue;
+            };
             let probes = &self.state.mtu_probes;
             if probes.answer(&self.udp, datagram, source, to) {
                 continue;

@@ -87,7 +87,8 @@ impl PendingStream {
             };
         }
         let end = self.missing_bytes(shared_port).unwrap_or(PREAMBLE_BYTES);
-        match self.stream.read(&mut self.first[self.filled..end]) {
+        let room = self.first.get_mut(self.filled..end).unwrap_or_default();
+        match self.stream.read(room) {
             Ok(0) => PendingRead::Closed,
             Ok(count) => {
                 self.filled += count;
@@ -119,8 +120,10 @@ impl PendingStream {
     }
 
     fn may_be_native(&self) -> bool {
-        let known = MAGIC.len().min(self.filled);
-        self.first[..known] == MAGIC[..known]
+        self.first()
+            .iter()
+            .zip(&MAGIC)
+            .all(|(byte, magic)| byte == magic)
     }
 
     /// The number of first bytes, in all, that show what the connection is for; `None` when they have arrived. Another protocol may
@@ -140,7 +143,7 @@ impl PendingStream {
 
     /// The first bytes that have arrived.
     pub(super) fn first(&self) -> &[u8] {
-        &self.first[..self.filled]
+        self.first.get(..self.filled).unwrap_or_default()
     }
 
     /// The protocol, other than caudal's own, that recognises the first bytes.

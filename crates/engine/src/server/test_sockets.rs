@@ -247,8 +247,8 @@ impl<'a> TestSockets<'a> {
 
     fn take_validated(&mut self) {
         let mut nth = 0;
-        while nth < self.unvalidated.len() {
-            let Some(proof) = self.unvalidated[nth].proof() else {
+        while let Some(unvalidated) = self.unvalidated.get_mut(nth) {
+            let Some(proof) = unvalidated.proof() else {
                 nth += 1;
                 continue;
             };

@@ -125,15 +125,16 @@ pub(super) fn bounce_task(read: Vec<u8>) -> FlowWork {
     })
 }
 
-fn bounce(mut stream: &TcpStream, read: &[u8], flow: &FlowContext) -> io::Result<()> {
+fn bounce(stream: &TcpStream, read: &[u8], flow: &FlowContext) -> io::Result<()> {
     let _ = stream.set_nodelay(true);
     let mut piece = vec![0; PIECE_BYTES];
-    let mut held = read.len().min(BOUNCEBACK_BYTES);
-    piece[..held].copy_from_slice(&read[..held]);
+    // What was read of the first request precedes what arrives.
+    let (first, _) = read.split_at(read.len().min(BOUNCEBACK_BYTES));
+    let mut arriving = first.chain(stream);
     let (mut bytes, mut calls) = (0, 0);
-    while !is_over(stream.read_exact(&mut piece[held..BOUNCEBACK_BYTES]), flow)? {
-        held = 0;
-        let Some(header) = Bounceback::decode(&piece[..BOUNCEBACK_BYTES]) else {
+    let mut header_bytes = [0; BOUNCEBACK_BYTES];
+    while !is_over(arriving.read_exact(&mut header_bytes), flow)? {
+        let Some(header) = Bounceback::decode(&header_bytes) else {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "a request of a size that is not served (64 B to 1 MiB)",
@@ -148,11 +149,14 @@ fn bounce(mut stream: &TcpStream, read: &[u8], flow: &FlowContext) -> io::Result
         if header.stop {
             return Ok(());
         }
-        Bounceback::stamp(&mut piece[..BOUNCEBACK_BYTES], received, wall_clock());
+        Bounceback::stamp(&mut header_bytes, received, wall_clock());
         if header.quick_ack {
             let _ = tcp::set_quickack(stream, true);
         }
-        write_reply(stream, header.reply as usize, &mut piece)?;
+        if let Some(front) = piece.first_chunk_mut() {
+            *front = header_bytes;
+        }
+        write_reply(stream, header.reply as usize, &piece)?;
         bytes += u64::from(header.size) + u64::from(header.reply);
         calls += 2;
         flow.counters.bytes.store(bytes, Relaxed);
@@ -177,7 +181,7 @@ fn is_over(read: io::Result<()>, flow: &FlowContext) -> io::Result<bool> {
     }
 }
 
-/// Reads what follows the header of a request, within the limits of the server; the header stays at the front of `piece`.
+/// Reads what follows the header of a request into `piece`, within the limits of the server.
 fn read_rest(
     mut stream: &TcpStream,
     header: &Bounceback,
@@ -197,24 +201,24 @@ fn read_rest(
     take(BOUNCEBACK_BYTES)?;
     let mut left = (header.size as usize).saturating_sub(BOUNCEBACK_BYTES);
     while left > 0 {
-        let room = left.min(piece.len() - BOUNCEBACK_BYTES);
+        let room = left.min(piece.len());
         let room = limit.map_or(room, |limit| limit.max_read(room));
-        stream.read_exact(&mut piece[BOUNCEBACK_BYTES..BOUNCEBACK_BYTES + room])?;
-        take(room)?;
-        left -= room;
+        let (room, _) = piece.split_at_mut(room);
+        stream.read_exact(room)?;
+        take(room.len())?;
+        left -= room.len();
     }
     Ok(())
 }
 
 /// Sends a reply of `length` bytes that begins with the header at the front of `piece`.
-fn write_reply(mut stream: &TcpStream, length: usize, piece: &mut [u8]) -> io::Result<()> {
-    let first = length.min(piece.len());
-    stream.write_all(&piece[..first])?;
-    let mut left = length - first;
+fn write_reply(mut stream: &TcpStream, length: usize, piece: &[u8]) -> io::Result<()> {
+    let (mut left, mut part) = (length, piece);
     while left > 0 {
-        let next = left.min(piece.len() - BOUNCEBACK_BYTES);
-        stream.write_all(&piece[BOUNCEBACK_BYTES..BOUNCEBACK_BYTES + next])?;
-        left -= next;
+        let (now, _) = part.split_at(left.min(part.len()));
+        stream.write_all(now)?;
+        left -= now.len();
+        part = piece.get(BOUNCEBACK_BYTES..).unwrap_or_default();
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ impl BurstReader {
     fn step(&mut self, bytes: &[u8], now_ns: u64) -> (usize, Option<i64>) {
         match &mut self.position {
             StreamPosition::TestHeader => {
-                self.header.push(bytes[0]);
+                self.header.extend(bytes.first());
                 self.position = match TcpOpening::parse(&self.header) {
                     Ok(TcpOpening::Needs(needed)) if needed <= MAX_HEADER_BYTES => {
                         return (1, None);
@@ -66,8 +66,9 @@ impl BurstReader {
                 (1, None)
             }
             StreamPosition::BurstHeader => {
-                let count = bytes.len().min(BURST_BYTES - self.header.len());
-                self.header.extend_from_slice(&bytes[..count]);
+                let (some, _) = bytes.split_at(bytes.len().min(BURST_BYTES - self.header.len()));
+                self.header.extend_from_slice(some);
+                let count = some.len();
                 if self.header.len() < BURST_BYTES {
                     return (count, None);
                 }
@@ -116,7 +117,7 @@ impl StreamObserver for BurstReader {
                     histogram.record(transit_ns);
                 }
             }
-            bytes = &bytes[count..];
+            bytes = bytes.get(count..).unwrap_or_default();
         }
     }
 }

@@ -61,9 +61,10 @@ impl DatagramFormat for Iperf2Format {
         if let Some(payload) = &self.payload {
             let room = self.payload_room(datagram.len());
             let rest = payload.get(sequence as usize * room..).unwrap_or_default();
-            let at = datagram.len() - room;
-            let count = room.min(rest.len());
-            datagram[at..at + count].copy_from_slice(&rest[..count]);
+            let (_, room) = datagram.split_at_mut(datagram.len() - room);
+            for (room, byte) in room.iter_mut().zip(rest) {
+                *room = *byte;
+            }
         }
         let number = self.first + sequence as i64;
         write_datagram_header(datagram, self.layout, number, seconds_and_micros(sent_ns));

@@ -12,7 +12,7 @@ use caudal_core::sample::Role;
 use caudal_engine::ClientRefusal;
 use caudal_engine::admission::Place;
 use caudal_flow::socket::DataSocket;
-use caudal_flow::{FlowSet, FlowWork, TcpClose, await_close};
+use caudal_flow::{FlowSet, FlowWork, TcpClose, await_close, read_some};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::options;
 use caudal_sys::poll::poll_readable;
@@ -21,7 +21,7 @@ use caudal_wire::iperf2::{
 };
 use caudal_wire::message::Refusal;
 use socket2::SockRef;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -120,11 +120,11 @@ fn read_opening(
         }
         let mut room = [0; MAX_HEADER_BYTES];
         let wanted = needed.saturating_sub(bytes.len()).clamp(1, room.len());
-        match stream.read(&mut room[..wanted]) {
-            Ok(0) if bytes.is_empty() => return Ok(None),
+        match read_some(&mut stream, &mut room, wanted) {
+            Ok([]) if bytes.is_empty() => return Ok(None),
             // Too little for a header is payload.
-            Ok(0) => return Ok(Some((TcpOpening::Payload, bytes))),
-            Ok(count) => bytes.extend_from_slice(&room[..count]),
+            Ok([]) => return Ok(Some((TcpOpening::Payload, bytes))),
+            Ok(some) => bytes.extend_from_slice(some),
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
             Err(_) if bytes.is_empty() => return Ok(None),
             Err(cause) => return Err(ClientRefusal::new(Refusal::Other, cause.to_string())),

@@ -147,7 +147,7 @@ impl StreamOpener<'_> {
             // Anything else is payload that has overtaken the answer, or the error of a closed port.
             if socket
                 .recv(&mut datagram)
-                .is_ok_and(|size| is_answer(&datagram[..size]))
+                .is_ok_and(|size| datagram.get(..size).is_some_and(is_answer))
             {
                 return Ok(true);
             }

@@ -1,12 +1,12 @@
 //! The control connection of an iperf3 test: single bytes and framed JSON, each with a deadline.
 
-use caudal_flow::RunError;
+use caudal_flow::{RunError, read_some};
 use caudal_flow::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::tcp;
 use caudal_wire::iperf3::{ControlState, Iperf3ErrorCode, frame};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -123,17 +123,17 @@ impl Iperf3Control {
     pub(super) fn recv_bytes(&mut self, max: usize, until_ns: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
         while bytes.len() < max {
-            let there = self.held.len() - self.read;
-            if there == 0 {
+            let there = self.held.get(self.read..).unwrap_or_default();
+            if there.is_empty() {
                 let wanted = max - bytes.len();
                 if !matches!(self.fill(until_ns, &[], wanted), Ok(Filled::Some)) {
                     break;
                 }
                 continue;
             }
-            let take = there.min(max - bytes.len());
-            bytes.extend_from_slice(&self.held[self.read..self.read + take]);
-            self.read += take;
+            let (taken, _) = there.split_at(there.len().min(max - bytes.len()));
+            bytes.extend_from_slice(taken);
+            self.read += taken.len();
         }
         bytes
     }
@@ -153,7 +153,7 @@ impl Iperf3Control {
         };
         let mut length = None;
         loop {
-            let held = &self.held[self.read..];
+            let held = self.held.get(self.read..).unwrap_or_default();
             if let (None, Some((four, _))) = (length, held.split_first_chunk::<4>()) {
                 let announced = u32::from_be_bytes(*four);
                 if announced == 0 || announced as usize > max {
@@ -166,9 +166,9 @@ impl Iperf3Control {
                 continue;
             }
             if let Some(length) = length
-                && held.len() >= length
+                && let Some(block) = held.get(..length)
             {
-                let block = held[..length].to_vec();
+                let block = block.to_vec();
                 self.read += length;
                 return Ok(block);
             }
@@ -215,10 +215,10 @@ impl Iperf3Control {
             if ready.first() == Some(&true) {
                 let mut chunk = [0; CHUNK];
                 let room = wanted.clamp(1, CHUNK);
-                match self.stream.read(&mut chunk[..room]) {
-                    Ok(0) => return Ok(Filled::Closed),
-                    Ok(count) => {
-                        self.held.extend_from_slice(&chunk[..count]);
+                match read_some(&self.stream, &mut chunk, room) {
+                    Ok([]) => return Ok(Filled::Closed),
+                    Ok(bytes) => {
+                        self.held.extend_from_slice(bytes);
                         return Ok(Filled::Some);
                     }
                     Err(cause) if is_retryable(&cause) => {

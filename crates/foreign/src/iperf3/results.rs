@@ -88,8 +88,9 @@ pub(super) struct MeasuredStream<'a> {
 impl MeasuredStream<'_> {
     /// The readings of a flow at the end of the warm-up and at the end.
     fn readings(&self, flow: u32) -> Option<(&Sample, &Sample)> {
-        let index = |samples: &'_ [Sample]| samples.iter().position(|sample| sample.flow == flow);
-        Some((&self.base[index(self.base)?], &self.last[index(self.last)?]))
+        let of_flow = |sample: &&Sample| sample.flow == flow;
+        let base = self.base.iter().find(of_flow)?;
+        Some((base, self.last.iter().find(of_flow)?))
     }
 
     /// The results of this end's streams, of which the other end has reported `peer_results`.

@@ -7,6 +7,8 @@ pub const ACK_BYTES: usize = 28;
 /// Bytes in an answer with times.
 const ACK_TIMES: usize = 52;
 const TYPE: u32 = 2;
+/// Where the times are, bytes from its start.
+const TIMES_AT: [usize; 3] = [28, 36, 44];
 
 /// An answer to a test header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,9 +33,9 @@ impl ServerAck {
         put(&mut bytes, 4, length as u32);
         put(&mut bytes, 12, self.version.0);
         put(&mut bytes, 16, self.version.1);
-        for (nth, time) in self.times.iter().flatten().enumerate() {
-            put(&mut bytes, 28 + nth * 8, time.0);
-            put(&mut bytes, 32 + nth * 8, time.1);
+        for (at, time) in TIMES_AT.into_iter().zip(self.times.iter().flatten()) {
+            put(&mut bytes, at, time.0);
+            put(&mut bytes, at.saturating_add(4), time.1);
         }
         bytes
     }
@@ -45,7 +47,10 @@ impl ServerAck {
         if word(bytes, 0)? != TYPE || !(ACK_BYTES..=1024).contains(&length) {
             return None;
         }
-        let time = |nth: usize| Some((word(bytes, 28 + nth * 8)?, word(bytes, 32 + nth * 8)?));
+        let time = |nth: usize| {
+            let at = *TIMES_AT.get(nth)?;
+            Some((word(bytes, at)?, word(bytes, at.saturating_add(4))?))
+        };
         Some(Self {
             version: (word(bytes, 12)?, word(bytes, 16)?),
             times: if length >= ACK_TIMES {

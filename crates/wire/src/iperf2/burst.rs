@@ -58,7 +58,9 @@ impl BurstHeader {
     /// The time of its departure, ns since 1970.
     #[must_use]
     pub const fn sent_ns(&self) -> u64 {
-        self.sent.0 as u64 * 1_000_000_000 + self.sent.1 as u64 * 1000
+        (self.sent.0 as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add((self.sent.1 as u64).wrapping_mul(1000))
     }
 }
 

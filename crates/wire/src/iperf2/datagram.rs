@@ -82,7 +82,9 @@ impl Iperf2Datagram {
     /// The time it was sent, ns after the epoch.
     #[must_use]
     pub const fn sent_ns(&self) -> u64 {
-        self.sent.0 as u64 * 1_000_000_000 + self.sent.1 as u64 * 1000
+        (self.sent.0 as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add((self.sent.1 as u64).wrapping_mul(1000))
     }
 }
 
@@ -132,6 +134,7 @@ impl FirstDatagram {
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         word(bytes, 8)?;
+        let behind = |at: usize| bytes.get(at..).unwrap_or_default();
         let at_12 = word(bytes, 12);
         let at_16 = word(bytes, 16);
         let is_upper = matches!(at_12, Some(0 | 0xffff_ffff));
@@ -145,7 +148,7 @@ impl FirstDatagram {
         };
         match (at_12, at_16) {
             (_, Some(flags)) if is_upper && are_flags(flags) => {
-                let header = TestHeader::decode(&bytes[16..]);
+                let header = TestHeader::decode(behind(16));
                 // 2.0.13 has no extension, but announces its ids.
                 let is_new = flags & WIDE_IDS != 0;
                 let layout = match is_new || header.is_some_and(|header| header.extended.is_some())
@@ -161,11 +164,11 @@ impl FirstDatagram {
                     layout: HeaderLayout::Sixteen,
                     wide: true,
                     datagram: Iperf2Datagram::read(bytes, HeaderLayout::Sixteen, false)?,
-                    header: TestHeader::decode(&bytes[16..]),
+                    header: TestHeader::decode(behind(16)),
                 })
             }
             (Some(PATTERN_2), Some(flags)) if flags == 0 || are_flags(flags) => {
-                let header = TestHeader::decode(&bytes[16..]);
+                let header = TestHeader::decode(behind(16));
                 with(HeaderLayout::SixteenOld, false, header)
             }
             // With 64-bit ids the upper half is written, and the pattern follows the flags.
@@ -179,11 +182,7 @@ impl FirstDatagram {
                 with(HeaderLayout::Sixteen, true, None)
             }
             (Some(flags), Some(1..=4096)) if are_old_flags(flags) && bytes.len() >= 12 + BASE => {
-                with(
-                    HeaderLayout::Twelve,
-                    false,
-                    TestHeader::decode(&bytes[12..]),
-                )
+                with(HeaderLayout::Twelve, false, TestHeader::decode(behind(12)))
             }
             (Some(_), _) if is_upper => with(HeaderLayout::Sixteen, true, None),
             _ => with(HeaderLayout::Twelve, false, None),

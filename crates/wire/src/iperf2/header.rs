@@ -212,17 +212,20 @@ impl TcpOpening {
         let mut whole = length;
         if flags & KEY_CHECK != 0 {
             // The last field is the length of the key, which follows.
-            if length < fields + KEY_LENGTH_BYTES {
+            let Some(at) = length
+                .checked_sub(KEY_LENGTH_BYTES)
+                .filter(|at| *at >= fields)
+            else {
                 return Err(HeaderError::Short(length));
-            }
-            let Some(key) = half(bytes, length - KEY_LENGTH_BYTES) else {
+            };
+            let Some(key) = half(bytes, at) else {
                 return Ok(Self::Needs(length));
             };
             let key = usize::from(key);
             if key == 0 || key > MAX_KEY_BYTES {
                 return Err(HeaderError::Key(key));
             }
-            whole += key;
+            whole = whole.saturating_add(key);
         }
         if bytes.len() < whole {
             return Ok(Self::Needs(whole));
@@ -243,7 +246,7 @@ pub fn permit_key(header: &[u8]) -> Option<&[u8]> {
     }
     let at = length_of(flags);
     let length = half(header, at.checked_sub(KEY_LENGTH_BYTES)?)?;
-    header.get(at..at + usize::from(length))
+    header.get(at..at.saturating_add(usize::from(length)))
 }
 
 /// Adds a key to an encoded header with the extension of 2.1; one that is too long, or a header without that, stays as it is.
@@ -254,7 +257,7 @@ pub fn add_permit_key(header: &mut Vec<u8>, key: &str) {
     if key.is_empty() || key.len() > MAX_KEY_BYTES {
         return;
     }
-    let length = header.len() + KEY_LENGTH_BYTES;
+    let length = header.len().saturating_add(KEY_LENGTH_BYTES);
     let flags = flags & !LENGTH_MASK | KEY_CHECK | ((length as u32) << 1 & LENGTH_MASK);
     put(header, 0, flags);
     header.extend((key.len() as u16).to_be_bytes());
@@ -408,7 +411,10 @@ impl TestHeader {
         if per_packet {
             flags |= UDP_TESTS;
         }
-        let announced = 16 + EXTENDED_21 + if extended.trip_times { 32 } else { 0 };
+        let announced = match extended.trip_times {
+            true => const { 16 + EXTENDED_21 + 32 },
+            false => const { 16 + EXTENDED_21 },
+        };
         let mut bytes = vec![0; EXTENDED_21 + UDP_ROOM];
         self.write(&mut bytes, flags, announced, 0);
         if extended.trip_times {

@@ -65,7 +65,8 @@ fn split(seconds: f64) -> (u32, u32) {
 }
 
 fn join(bytes: &[u8], at: usize) -> Option<f64> {
-    let (whole, part) = (word(bytes, at)? as i32, word(bytes, at + 4)? as i32);
+    let part = at.saturating_add(4);
+    let (whole, part) = (word(bytes, at)? as i32, word(bytes, part)? as i32);
     Some(f64::from(whole) + f64::from(part) / 1e6)
 }
 
@@ -75,10 +76,11 @@ impl ServerReport {
     pub fn encode(&self, layout: HeaderLayout) -> Vec<u8> {
         let at = layout.header();
         let length = match layout {
-            HeaderLayout::Twelve => at + BASE + TRANSIT,
-            HeaderLayout::SixteenOld => at + BASE + 4 + TRANSIT,
-            HeaderLayout::Sixteen => at + EXTENDED,
+            HeaderLayout::Twelve => const { BASE + TRANSIT },
+            HeaderLayout::SixteenOld => const { BASE + 4 + TRANSIT },
+            HeaderLayout::Sixteen => EXTENDED,
         };
+        let length = length.saturating_add(at);
         let transit = self.transit;
         let extension = match transit {
             // The layout of 2.0.5 to 2.0.9 has no flag for the times: they are always there.
@@ -87,7 +89,7 @@ impl ServerReport {
         };
         let mut bytes = vec![0; length];
         write_datagram_header(&mut bytes, layout, 0, (0, 0));
-        let room = &mut bytes[at..];
+        let room = bytes.get_mut(at..).unwrap_or_default();
         put(
             room,
             0,
@@ -111,27 +113,29 @@ impl ServerReport {
             32
         };
         put(room, jitter, (self.jitter_us / 1_000_000) as u32);
-        put(room, jitter + 4, (self.jitter_us % 1_000_000) as u32);
-        let times = jitter + 8;
+        put(
+            room,
+            jitter.saturating_add(4),
+            (self.jitter_us % 1_000_000) as u32,
+        );
+        let times = jitter.saturating_add(8);
+        let behind = |bytes: usize| times.saturating_add(bytes);
         if let Some(transit) = transit {
-            for (nth, value) in [
-                transit.min_s,
-                transit.max_s,
-                transit.sum_s,
-                transit.mean_s,
+            for (at, value) in [
+                (0, transit.min_s),
+                (8, transit.max_s),
+                (16, transit.sum_s),
+                (24, transit.mean_s),
                 // In squared microseconds, because it would be rounded to 0 otherwise.
-                transit.m2 * 1e12,
-            ]
-            .into_iter()
-            .enumerate()
-            {
+                (32, transit.m2 * 1e12),
+            ] {
                 let (whole, part) = split(value);
-                put(room, times + nth * 8, whole);
-                put(room, times + 4 + nth * 8, part);
+                put(room, behind(at), whole);
+                put(room, behind(at).saturating_add(4), part);
             }
-            put(room, times + 48, transit.count);
-            put(room, times + 52, transit.gaps);
-            put(room, times + 56, transit.gap_sum_s.max(0.0) as u32);
+            put(room, behind(48), transit.count);
+            put(room, behind(52), transit.gaps);
+            put(room, behind(56), transit.gap_sum_s.max(0.0) as u32);
         }
         if layout == HeaderLayout::Sixteen {
             put(room, 100, (self.lost >> 32) as u32);
@@ -152,13 +156,14 @@ impl ServerReport {
         let (at, flags) = known(16)
             .map(|flags| (16, flags))
             .or_else(|| known(12).map(|flags| (12, flags)))?;
-        let room = &bytes[at..];
+        let room = bytes.get(at..).unwrap_or_default();
         let low = |at: usize| word(room, at).map(u64::from);
         // 2.0.10 to 2.0.12 put the upper half of the number of datagrams before the jitter.
         let is_old = at == 16 && flags & WIDE == 0;
-        let jitter = if is_old { 36 } else { 32 };
-        let times = jitter + 8;
-        let has_transit = flags & EXTENSION != 0 && room.len() >= times + TRANSIT;
+        let jitter: usize = if is_old { 36 } else { 32 };
+        let times = jitter.saturating_add(8);
+        let behind = |bytes: usize| times.saturating_add(bytes);
+        let has_transit = flags & EXTENSION != 0 && room.len() >= behind(TRANSIT);
         let has_high = flags & WIDE != 0 && room.len() >= EXTENDED;
         let high = |at: usize| {
             if has_high {
@@ -175,17 +180,17 @@ impl ServerReport {
             datagrams: if is_old { low(32)? << 32 } else { high(108) } | low(28)?,
             jitter_us: low(jitter)?
                 .saturating_mul(1_000_000)
-                .saturating_add(low(jitter + 4)?),
+                .saturating_add(low(jitter.saturating_add(4))?),
             transit: if has_transit {
                 Some(TransitReport {
                     min_s: join(room, times)?,
-                    max_s: join(room, times + 8)?,
-                    sum_s: join(room, times + 16)?,
-                    mean_s: join(room, times + 24)?,
-                    m2: join(room, times + 32)? / 1e12,
-                    count: word(room, times + 48)?,
-                    gaps: word(room, times + 52)?,
-                    gap_sum_s: f64::from(word(room, times + 56)?),
+                    max_s: join(room, behind(8))?,
+                    sum_s: join(room, behind(16))?,
+                    mean_s: join(room, behind(24))?,
+                    m2: join(room, behind(32))? / 1e12,
+                    count: word(room, behind(48))?,
+                    gaps: word(room, behind(52))?,
+                    gap_sum_s: f64::from(word(room, behind(56))?),
                 })
             } else {
                 None

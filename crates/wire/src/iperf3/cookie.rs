@@ -15,7 +15,10 @@ impl Cookie {
     pub fn from_random(random: [u8; COOKIE_BYTES - 1]) -> Self {
         let mut bytes = [0; COOKIE_BYTES];
         for (byte, random) in bytes.iter_mut().zip(random) {
-            *byte = ALPHABET[usize::from(random % 32)];
+            *byte = ALPHABET
+                .get(usize::from(random % 32))
+                .copied()
+                .unwrap_or_default();
         }
         Self(bytes)
     }

@@ -86,7 +86,9 @@ impl CounterWidth {
             Self::Wide => bytes[8..16].copy_from_slice(&number.to_be_bytes()),
         }
         if let Some(room) = datagram.get_mut(..self.header()) {
-            room.copy_from_slice(&bytes[..self.header()]);
+            for (room, byte) in room.iter_mut().zip(bytes) {
+                *room = byte;
+            }
         }
     }
 
@@ -97,8 +99,8 @@ impl CounterWidth {
     #[must_use]
     pub fn read(self, datagram: &[u8], near: u64) -> Option<Iperf3Header> {
         let word = |at: usize| {
-            let four = datagram.get(at..at + 4)?;
-            Some(u32::from_be_bytes([four[0], four[1], four[2], four[3]]))
+            let four = datagram.get(at..)?.first_chunk()?;
+            Some(u32::from_be_bytes(*four))
         };
         let (seconds, micros) = (u64::from(word(0)?), u64::from(word(4)?));
         let sequence = match self {
@@ -117,7 +119,9 @@ impl CounterWidth {
         };
         Some(Iperf3Header {
             sequence,
-            sent_ns: seconds * 1_000_000_000 + micros * 1000,
+            sent_ns: seconds
+                .wrapping_mul(1_000_000_000)
+                .wrapping_add(micros.wrapping_mul(1000)),
         })
     }
 }

@@ -115,9 +115,9 @@ impl Iperf3ErrorCode {
     pub fn decode(bytes: &[u8]) -> Self {
         let at = |place: usize| {
             bytes
-                .get(place..place + 4)
-                .and_then(|four| <[u8; 4]>::try_from(four).ok())
-                .map_or(0, i32::from_be_bytes)
+                .get(place..)
+                .and_then(|rest| rest.first_chunk::<4>())
+                .map_or(0, |four| i32::from_be_bytes(*four))
         };
         Self {
             code: at(0),

@@ -14,7 +14,7 @@ pub const MAX_SERVER_RESULTS_BYTES: usize = 64 << 20;
 #[must_use]
 pub fn frame(json: &str) -> Vec<u8> {
     let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
-    let mut bytes = Vec::with_capacity(4 + json.len());
+    let mut bytes = Vec::with_capacity(json.len().saturating_add(4));
     bytes.extend_from_slice(&length.to_be_bytes());
     bytes.extend_from_slice(json.as_bytes());
     bytes

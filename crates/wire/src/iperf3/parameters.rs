@@ -364,7 +364,8 @@ impl Parameters {
     /// The number of streams in both directions.
     #[must_use]
     pub const fn streams(&self) -> u32 {
-        self.parallel * if self.bidirectional { 2 } else { 1 }
+        self.parallel
+            .saturating_mul(if self.bidirectional { 2 } else { 1 })
     }
 
     /// Bytes that end the test in each direction: those requested, or those of the blocks requested.

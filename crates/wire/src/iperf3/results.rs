@@ -113,7 +113,7 @@ impl Results {
             .get("streams")
             .and_then(Value::as_array)
             .ok_or(ResultsError::Missing("streams"))?;
-        if streams.len() > 2 * MAX_STREAMS as usize {
+        if streams.len() > const { 2 * MAX_STREAMS as usize } {
             return Err(ResultsError::TooMany(streams.len()));
         }
         Ok(Self {
@@ -196,7 +196,7 @@ impl StreamResult {
 /// The number that both ends give to the stream that was opened as number `nth`, counted from 0: 1, 3, 4, 5, …
 #[must_use]
 pub const fn stream_id(nth: u32) -> u32 {
-    if nth == 0 { 1 } else { nth + 2 }
+    if nth == 0 { 1 } else { nth.saturating_add(2) }
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use std::fs;
 
 trials! {
     what_is_stored_keeps_to_the_quota,
-    content_of_a_size_that_nobody_waits_for_is_given_up,
+    content_of_any_size_begins_at_once,
+    a_digest_computed_while_sending_is_verified,
 }
 
 /// A quota of 4 MB, of which one source has half.
@@ -50,9 +51,23 @@ fn what_is_stored_keeps_to_the_quota() {
     assert_eq!(names, ["first", "third"]);
 }
 
-fn content_of_a_size_that_nobody_waits_for_is_given_up() {
-    let server = Serve::start("--idle-timeout 2s");
+/// A content whose digest would take days begins at once, and costs no more than what the client takes of it.
+fn content_of_any_size_begins_at_once() {
+    let server = Serve::start("--max-time 2s");
     let ended = run(&mut server.client("file -R --sizes 1000T --via tcp"), SOON);
-    assert_ne!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    let line = server.running.line_with("ended early");
+    assert!(line.contains("sent at"), "{line}");
+    assert!(!line.contains(" 0 B sent"), "{line}");
     server.still_serves();
+}
+
+/// Of more than a gibibyte the digest is computed while it is sent.
+fn a_digest_computed_while_sending_is_verified() {
+    let server = Serve::start("");
+    for via in ["tcp", "rbt"] {
+        let mut client = server.client(&format!("file -R --sizes 1080M --via {via} -q"));
+        let ended = run(&mut client, SOON).done();
+        assert!(ended.stdout.contains("digest verified"), "{ended:#?}");
+    }
 }

@@ -1,13 +1,14 @@
 //! The memory that clients may occupy.
 
 use crate::support::peer::{RawClient, connect_from, plan};
-use crate::support::{SOON, Serve};
+use crate::support::{Ended, Running, SOON, Serve, caudal};
 use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement};
 use caudal_wire::preamble::{ANSWER_BYTES, Purpose, TestToken};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ trials! {
     a_source_leaves_memory_to_the_others,
     a_test_is_ended_with_the_reason_when_the_memory_is_used_up,
     a_test_whose_buffers_find_no_memory_is_refused_with_the_reason,
+    a_limit_of_the_process_refuses_tests_and_ends_no_server,
 }
 
 /// The largest message, bytes.
@@ -218,5 +220,23 @@ fn a_test_whose_buffers_find_no_memory_is_refused_with_the_reason() {
         "{message}"
     );
     drop(connections);
+    server.still_serves();
+}
+
+/// Under `ulimit -v` an allocation that fails would end the server with all its clients.
+fn a_limit_of_the_process_refuses_tests_and_ends_no_server() {
+    let binary = caudal(["serve"]).get_program().to_string_lossy().into_owned();
+    let mut command = Command::new("sh");
+    // More is allowed to clients than the process may have.
+    let words = "serve -p 0 --max-memory 2Gi --max-memory-per-source 2Gi";
+    command.args(["-c", &format!("ulimit -v 150000; exec {binary} {words}")]);
+    let server = Serve::of(&mut command);
+    // Each needs 64 MB in buffers, and as many threads.
+    let greedy: Vec<_> = (0..8)
+        .map(|_| Running::start(&mut server.client("tcp -R -P 64 -l 1M -t 4 -q")))
+        .collect();
+    let ended: Vec<_> = greedy.into_iter().map(|one| one.wait(SOON)).collect();
+    let refused = |ended: &&Ended| ended.code == Some(3) && ended.stderr.contains("ulimit -v");
+    assert!(ended.iter().any(|one| refused(&one)), "{ended:#?}");
     server.still_serves();
 }

@@ -1,10 +1,10 @@
 //! The first answer of a server, which shows what protocol it speaks.
 
-use caudal_flow::{RunError, UserInterrupt};
+use caudal_flow::{RunError, UserInterrupt, read_some};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::tcp::tcp_info;
 use caudal_wire::preamble::{ANSWER_BYTES, MAGIC, PROTOCOL, PreambleAnswer, PreambleError};
-use std::io::{self, Read};
+use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -138,9 +138,9 @@ fn read_bytes(
         }
         let mut chunk = [0; ANSWER_BYTES];
         let room = ANSWER_BYTES - received.len();
-        match stream.read(&mut chunk[..room]) {
-            Ok(0) => break,
-            Ok(count) => received.extend_from_slice(&chunk[..count]),
+        match read_some(&*stream, &mut chunk, room) {
+            Ok([]) => break,
+            Ok(bytes) => received.extend_from_slice(bytes),
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
             Err(_) if received.is_empty() && was_sent_again(stream) => break,
             Err(cause) if received.is_empty() => {
@@ -148,8 +148,7 @@ fn read_bytes(
             }
             Err(_) => break,
         }
-        let known = received.len().min(MAGIC.len());
-        if received.len() <= MAGIC.len() && received != MAGIC[..known] {
+        if received.len() <= MAGIC.len() && !MAGIC.starts_with(&received) {
             break;
         }
     }

@@ -1,6 +1,6 @@
 //! The control connection of a native test: whole messages in both directions, every wait with a deadline.
 
-use caudal_flow::RunError;
+use caudal_flow::{RunError, read_some};
 use caudal_flow::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
@@ -8,7 +8,7 @@ use caudal_wire::authentication::MessageAuthenticator;
 use caudal_wire::frame::{self, Decoder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -101,7 +101,10 @@ impl ControlChannel {
     pub(crate) fn send_opening<M: Serialize>(&mut self, message: &M) -> Result<Vec<u8>, RunError> {
         let bytes = frame::encode(message)?;
         self.write(&bytes)?;
-        Ok(bytes[frame::LENGTH_BYTES..].to_vec())
+        Ok(bytes
+            .get(frame::LENGTH_BYTES..)
+            .unwrap_or_default()
+            .to_vec())
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), RunError> {
@@ -191,14 +194,14 @@ impl ControlChannel {
             cause,
         };
         let mut chunk = [0; 16 << 10];
-        match self.stream.read(&mut chunk) {
-            Ok(0) => Err(lost(io::Error::new(
+        match read_some(&self.stream, &mut chunk, usize::MAX) {
+            Ok([]) => Err(lost(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
                 "it closed the control connection",
             ))),
-            Ok(count) => {
+            Ok(bytes) => {
                 self.last_received_ns = monotonic_ns();
-                self.decoder.feed(&chunk[..count]);
+                self.decoder.feed(bytes);
                 Ok(true)
             }
             Err(cause) if is_retryable(&cause) => Ok(false),

@@ -214,7 +214,7 @@ impl<'a> MtuProbing<'a> {
         loop {
             match self.socket.recv(&mut datagram) {
                 Ok(size) => {
-                    let answer = MtuProbe::read(&datagram[..size]);
+                    let answer = datagram.get(..size).and_then(MtuProbe::read);
                     let Some(answer) = answer.filter(|one| one.is_answer && one.token == token)
                     else {
                         continue;

@@ -6,14 +6,14 @@ use super::control::{ControlChannel, STEP_TIMEOUT};
 use caudal_core::opening::OpeningOutcome;
 use caudal_core::plan::PlannedFlow;
 use caudal_flow::socket::{CONNECT_TIMEOUT, SocketSettings, begin_connect};
-use caudal_flow::{LocalBinding, RunError};
+use caudal_flow::{LocalBinding, RunError, read_some};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::{PollState, poll_ready};
 use caudal_wire::frame::MAX_TO_SERVER_BYTES;
 use caudal_wire::message::{Refusal, ToClient};
 use caudal_wire::preamble::{ANSWER_BYTES, PreambleAnswer, Purpose, TestToken};
 use socket2::Socket;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -183,7 +183,7 @@ impl TcpOpener<'_> {
                 Some(other) => return Err(RunError::unexpected(other, "a data connection")),
             }
         }
-        Ok(ready[count..].to_vec())
+        Ok(ready.get(count..).unwrap_or_default().to_vec())
     }
 
     /// Takes the next step of a connection that is pending.
@@ -229,15 +229,15 @@ impl TcpOpener<'_> {
 
     fn answered(
         &mut self,
-        mut stream: TcpStream,
+        stream: TcpStream,
         mut received: Vec<u8>,
         flow: PlannedFlow,
     ) -> Result<TcpState, RunError> {
         let mut chunk = [0; ANSWER_BYTES];
         let room = ANSWER_BYTES - received.len();
-        match stream.read(&mut chunk[..room]) {
-            Ok(0) => return Err(self.closed(io::ErrorKind::UnexpectedEof.into())),
-            Ok(count) => received.extend_from_slice(&chunk[..count]),
+        match read_some(&stream, &mut chunk, room) {
+            Ok([]) => return Err(self.closed(io::ErrorKind::UnexpectedEof.into())),
+            Ok(bytes) => received.extend_from_slice(bytes),
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
             Err(cause) => return Err(self.closed(cause)),
         }

@@ -379,8 +379,9 @@ fn last_unanswered(series: &EchoSeries) -> (usize, f64) {
     let replies = &series.replies;
     let answered = replies.iter().rposition(|reply| *reply != Reply::LOST);
     let before = answered.map_or(0, |last| last + 1);
-    let lost = replies[..before]
+    let lost = replies
         .iter()
+        .take(before)
         .filter(|reply| **reply == Reply::LOST);
     let share = (lost.count() + 1) as f64 / (before + 2) as f64;
     let count = replies.len() - before;

@@ -300,7 +300,9 @@ fn echo_udp(
             Err(cause) if is_transient(&cause) => continue,
             Err(cause) => return Err(cause),
         };
-        let message = &mut buffer[..size];
+        let Some(message) = buffer.get_mut(..size) else {
+            continue;
+        };
         if size == OPENING_BYTES
             && let Some(opening) = OpeningDatagram::decode(message)
         {

@@ -98,7 +98,10 @@ impl<'a> Sending<'a> {
         };
         let mut buffer = vec![0; length * batch];
         for datagram in buffer.chunks_exact_mut(length) {
-            fill_payload(&mut datagram[HEADER_BYTES..], sender.tag);
+            fill_payload(
+                datagram.get_mut(HEADER_BYTES..).unwrap_or_default(),
+                sender.tag,
+            );
         }
         let timed = if sender.series.timed {
             Some(DatagramTimes::with_capacity(sender.series.total() as usize))
@@ -139,7 +142,8 @@ impl<'a> Sending<'a> {
         let mut done = 0;
         while done < count {
             let at_ns = monotonic_ns();
-            let left = &self.buffer[done * length..count * length];
+            let left = self.buffer.get(done * length..count * length);
+            let left = left.unwrap_or_default();
             match self.many.send(self.socket, left, length as u16) {
                 Ok(handed) => {
                     self.note(number + done as u32, handed, (at_ns, monotonic_ns()));
