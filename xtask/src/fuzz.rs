@@ -17,7 +17,6 @@ const INSTRUMENTED: &[&str] = &[
     "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
     "-Cdebug-assertions",
-    "-Ccodegen-units=1",
     "--cfg=fuzzing",
 ];
 /// The most memory of a target, MiB, and the time for one input, s: what reads a peer's bytes needs little of either.
@@ -185,7 +184,8 @@ fn run(
         return Err(lines.get(shown..).unwrap_or_default().join("\n"));
     }
     if args.keep {
-        let merged = program(&["-merge=1".to_owned()], &[&corpus, &found])?;
+        let merge = ["-set_cover_merge=1", "-max_len=512"].map(str::to_owned);
+        let merged = program(&merge, &[&corpus, &found])?;
         if !merged.status.success() {
             return Err(String::from_utf8_lossy(&merged.stderr).into_owned());
         }

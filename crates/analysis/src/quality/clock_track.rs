@@ -30,13 +30,16 @@ impl ClockTrack {
     #[must_use]
     pub fn offset_ns(&self, at_ns: i64) -> Option<i64> {
         let (first, last) = (self.points.first()?, self.points.last()?);
-        let later = self.points.iter().position(|point| point.at_ns > at_ns);
-        let (before, after) = match later {
-            Some(0) => return Some(first.offset_ns),
-            None => return Some(last.offset_ns),
-            Some(nth) => (self.points[nth - 1], self.points[nth]),
+        let later = self.points.partition_point(|point| point.at_ns <= at_ns);
+        let before = later.checked_sub(1).and_then(|nth| self.points.get(nth));
+        let (before, after) = match (before, self.points.get(later)) {
+            (None, _) => return Some(first.offset_ns),
+            (_, None) => return Some(last.offset_ns),
+            (Some(before), Some(after)) => (before, after),
         };
-        let part = (at_ns - before.at_ns) as f64 / (after.at_ns - before.at_ns) as f64;
+        // The times may be anything: those of two points can be further apart than an i64 holds.
+        let since = |at_ns: i64| (i128::from(at_ns) - i128::from(before.at_ns)) as f64;
+        let part = since(at_ns) / since(after.at_ns);
         let change = after.offset_ns.saturating_sub(before.offset_ns) as f64;
         Some(
             before
