@@ -181,6 +181,12 @@ impl MemoryBudget {
         of_source.min(self.all.free() / PART_OF_TEST)
     }
 
+    /// `true` where more than half of the memory of all clients is reserved.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.all.free() < self.all.total / 2
+    }
+
     /// The memory that is reserved for all clients, bytes.
     #[must_use]
     pub fn reserved(&self) -> u64 {
@@ -255,9 +261,11 @@ mod tests {
         first.grow_to(900).unwrap();
         first.grow_to(100).unwrap();
         assert_eq!(budget.reserved(), 900);
+        assert!(budget.is_short());
         assert!(first.grow_to(1001).is_err());
         drop(first);
         assert_eq!(budget.reserved(), 0);
+        assert!(!budget.is_short());
         assert!(budget.reserve(1000).is_ok());
     }
     #[test]

@@ -4,7 +4,7 @@ use super::activity::PlaceActivity;
 use super::not_admitted::NotAdmitted;
 use super::places::{NoPlace, Place, PlaceLimits, Places, Release};
 use crate::network::Network;
-use caudal_flow::ClientSource;
+use caudal_flow::{ClientSource, MemoryBudget};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub struct Admission {
     allowed: Vec<Network>,
     places: Arc<Places>,
     served: Arc<AtomicUsize>,
+    /// The memory of clients, for which tests that move next to nothing give way as well.
+    memory: Option<MemoryBudget>,
 }
 
 impl Admission {
@@ -47,6 +49,16 @@ impl Admission {
                 patience_ns: OPENING_NS,
             }),
             served: Arc::default(),
+            memory: None,
+        }
+    }
+
+    /// The same, where tests that move next to nothing also give way when `memory` becomes short.
+    #[must_use]
+    pub fn with_memory(self, memory: MemoryBudget) -> Self {
+        Self {
+            memory: Some(memory),
+            ..self
         }
     }
 
@@ -111,9 +123,13 @@ impl Admission {
         max: usize,
         release: impl FnOnce() -> Release,
     ) -> Result<ClientSlot, NoPlace> {
-        let place = self.places.take(ClientSource::from(address), max, release);
+        let source = ClientSource::from(address);
+        let place = self.places.take(source, max, release)?;
+        if self.memory.as_ref().is_some_and(MemoryBudget::is_short) {
+            self.places.end_slow_test(source);
+        }
         Ok(ClientSlot {
-            place: place?,
+            place,
             served: Arc::clone(&self.served),
             has_test: AtomicBool::new(false),
         })
@@ -165,7 +181,7 @@ impl ClientSlot {
 
     /// The reason why the client's session has ended, where its place was given to another.
     pub fn given_up(&self) -> Option<String> {
-        let reason = "it was silent, and another client was in need of its place";
+        let reason = "it was silent, and another client was in need of its place or memory";
         let is_given_up = self.activity().given_up().load(Ordering::Relaxed);
         is_given_up.then(|| reason.to_owned())
     }

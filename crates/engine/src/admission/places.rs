@@ -165,11 +165,7 @@ impl Places {
                     false => NoPlace::All(holders.list.len()),
                 });
             };
-            let gone = holders.list.remove(nth);
-            gone.activity.give_up();
-            if let Release::Connection(stream) = &gone.release {
-                let _ = stream.shutdown(Shutdown::Both);
-            }
+            holders.list.remove(nth).give_up();
         }
         holders.last += 1;
         let number = holders.last;
@@ -188,15 +184,31 @@ impl Places {
     }
 }
 
+impl Places {
+    /// Ends the test that has moved next to nothing for longest, unless it is of `source`: what it holds is needed.
+    pub(crate) fn end_slow_test(&self, source: ClientSource) {
+        let now_ns = monotonic_ns();
+        let mut holders = self.lock();
+        if let Some(nth) = holders.slowest_test(|by| by != source, now_ns) {
+            holders.list.remove(nth).give_up();
+        }
+    }
+}
+
 impl Holders {
     /// The test that has moved next to nothing for longest, for a newcomer from `source`; `None` where that holds a place already.
     fn slow_test(&self, source: ClientSource, now_ns: u64) -> Option<usize> {
         if self.list.iter().any(|one| one.source == source) {
             return None;
         }
+        self.slowest_test(|_| true, now_ns)
+    }
+
+    /// The test that has moved next to nothing for longest, of the sources that `is_meant` names.
+    fn slowest_test(&self, is_meant: impl Fn(ClientSource) -> bool, now_ns: u64) -> Option<usize> {
         let slow = self.list.iter().enumerate().filter_map(|(nth, one)| {
-            let is_bound = matches!(one.release, Release::Never);
-            let since_ns = one.activity.slow_since_ns(now_ns).filter(|_| !is_bound);
+            let may_end = !matches!(one.release, Release::Never) && is_meant(one.source);
+            let since_ns = one.activity.slow_since_ns(now_ns).filter(|_| may_end);
             Some((since_ns?, nth))
         });
         slow.min().map(|(_, nth)| nth)
@@ -204,6 +216,14 @@ impl Holders {
 }
 
 impl Holder {
+    /// Tells the client that its place is another's.
+    fn give_up(&self) {
+        self.activity.give_up();
+        if let Release::Connection(stream) = &self.release {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
     fn gives_way_ns(&self, now_ns: u64) -> Option<u64> {
         match self.release {
             Release::Never => None,
@@ -289,6 +309,23 @@ mod tests {
         newcomer.activity().test_begins();
         held[0].activity().test_moves(0, 1, 1);
         assert!(take(&places, 2).is_err());
+    }
+
+    #[test]
+    fn a_test_of_another_source_that_moves_next_to_nothing_ends_when_memory_is_short() {
+        let places = places(4, 4);
+        let held: Vec<Place> = [1, 2, 3].map(|by| take(&places, by).unwrap()).into();
+        held.iter().for_each(|place| place.activity().test_begins());
+        held[0].activity().test_moves(0, 1, 1);
+        held[1].activity().test_moves(0, 1, 2);
+        held[2].activity().test_moves(0, 1, monotonic_ns());
+        let given_up = || held.iter().map(is_given_up).collect::<Vec<bool>>();
+        places.end_slow_test(IpAddr::from([192, 0, 2, 1]).into());
+        assert_eq!(given_up(), [false, true, false]);
+        places.end_slow_test(IpAddr::from([192, 0, 2, 3]).into());
+        assert_eq!(given_up(), [true, true, false]);
+        places.end_slow_test(IpAddr::from([192, 0, 2, 4]).into());
+        assert_eq!(given_up(), [true, true, false]);
     }
 
     #[test]

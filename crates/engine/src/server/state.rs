@@ -45,7 +45,8 @@ impl ServerState {
                 options
                     .max_clients_per_source
                     .unwrap_or(Admission::default_share(options.max_clients)),
-            ),
+            )
+            .with_memory(options.limits.memory.clone()),
             options,
             instance: ServerInstance(random_bytes()?),
             stop: StopSignal::new()?,

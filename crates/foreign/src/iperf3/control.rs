@@ -1,7 +1,7 @@
 //! The control connection of an iperf3 test: single bytes and framed JSON, each with a deadline.
 
-use caudal_flow::{RunError, read_some};
 use caudal_flow::socket::is_retryable;
+use caudal_flow::{RunError, read_some};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::tcp;

@@ -225,7 +225,10 @@ fn a_test_whose_buffers_find_no_memory_is_refused_with_the_reason() {
 
 /// Under `ulimit -v` an allocation that fails would end the server with all its clients.
 fn a_limit_of_the_process_refuses_tests_and_ends_no_server() {
-    let binary = caudal(["serve"]).get_program().to_string_lossy().into_owned();
+    let binary = caudal(["serve"])
+        .get_program()
+        .to_string_lossy()
+        .into_owned();
     let mut command = Command::new("sh");
     // More is allowed to clients than the process may have.
     let words = "serve -p 0 --max-memory 2Gi --max-memory-per-source 2Gi";

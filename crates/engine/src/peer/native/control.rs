@@ -1,7 +1,7 @@
 //! The control connection of a native test: whole messages in both directions, every wait with a deadline.
 
-use caudal_flow::{RunError, read_some};
 use caudal_flow::socket::is_retryable;
+use caudal_flow::{RunError, read_some};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_wire::authentication::MessageAuthenticator;
