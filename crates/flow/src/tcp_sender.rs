@@ -332,6 +332,6 @@ fn drain(stream: &TcpStream, patience: DrainPatience, signals: &FlowSignals) -> 
             return false;
         }
         sleep_until((now + pause_ns).min(until_ns));
-        pause_ns = (pause_ns * 2).min(5_000_000);
+        pause_ns = (pause_ns * 2).min(1_000_000);
     }
 }
