@@ -154,7 +154,10 @@ impl FlowThread {
         task: FlowWork,
     ) -> io::Result<Self> {
         let inner = context.clone();
-        MemoryExhausted::check_address_space(STACK_BYTES as u64)?;
+        // A client has nobody to refuse.
+        if context.limit.is_some() {
+            MemoryExhausted::check_address_space(STACK_BYTES as u64)?;
+        }
         let thread = thread::Builder::new()
             .name(format!("flow {}", flow.id))
             .stack_size(STACK_BYTES)
