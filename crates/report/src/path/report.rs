@@ -37,7 +37,7 @@ impl KindReport for PathRunReport {
             ("Hops", run.path().map_or_else(Vec::new, hops)),
             ("Both ends", both_ends),
             ("Phases", quality::phases(run.quality())),
-            ("Panels", quality::panels(run.quality())),
+            ("Panels", quality::panels(run.quality(), &[])),
         ]
     }
 

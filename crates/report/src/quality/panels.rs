@@ -1,8 +1,9 @@
 //! The figures of a test of latency under load: throughput, latency and loss on one time axis.
 
-use crate::export::figures::time_figure;
+use crate::export::figures::{time_figure, with_episodes};
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::{about, sentence};
+use caudal_core::episode::Episode;
 use caudal_core::quality::{PhaseReport, ProbeKind, QualityInterval, QualityReport};
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, AxisQuantity, Layer};
@@ -13,11 +14,20 @@ const PANEL: (u32, u32) = (800, 300);
 /// A quantity of an interval; `None` where there is none.
 type IntervalValue = fn(&QualityInterval) -> Option<f64>;
 
-/// The three panels, from the top: throughput, latency, loss.
+/// The three panels, from the top: throughput, latency, loss; each with the episodes of the test behind it.
 #[must_use]
-pub fn quality_panels(report: &QualityReport) -> Vec<CaptionedFigure> {
+pub fn quality_panels(report: &QualityReport, episodes: &[Episode]) -> Vec<CaptionedFigure> {
     let panels: [fn(&QualityReport) -> CaptionedFigure; 3] = [throughput, latency, loss];
-    panels.iter().map(|panel| panel(report)).collect()
+    let end_s = end_s(report);
+    let panels = panels.iter().map(|panel| panel(report));
+    panels
+        .map(|panel| with_episodes(panel, episodes, end_s))
+        .collect()
+}
+
+/// The end of the last interval, s after the start of the test.
+fn end_s(report: &QualityReport) -> f64 {
+    report.intervals.last().map_or(0.0, |last| last.end_s)
 }
 
 fn throughput(report: &QualityReport) -> CaptionedFigure {
@@ -112,8 +122,7 @@ fn panel(
         label: phase.load.name().to_owned(),
     }));
     let mut figure = time_figure(title, title, y, layers);
-    let end_s = report.intervals.last().map_or(0.0, |last| last.end_s);
-    figure.x = figure.x.including(&[0.0, end_s]);
+    figure.x = figure.x.including(&[0.0, end_s(report)]);
     figure.size = PANEL;
     let caption = sentence(&sentences.join("; "));
     CaptionedFigure::new(name, figure, caption)
@@ -151,6 +160,7 @@ fn steps_of(
 mod tests {
     use super::*;
     use caudal_analysis::quality::quality_report;
+    use caudal_core::episode::EpisodeKind;
     use caudal_core::plan::PhaseLoad;
 
     fn report() -> QualityReport {
@@ -177,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_panels_share_a_time_axis_and_show_pauses() {
-        let panels = quality_panels(&report());
+        let panels = quality_panels(&report(), &[]);
         let names: Vec<_> = panels.iter().map(|panel| panel.name.as_str()).collect();
         assert_eq!(names, ["throughput", "latency", "loss"]);
         assert!(
@@ -194,5 +204,22 @@ mod tests {
                 .iter()
                 .any(|(at, value)| *at == 2.0 && value.is_nan())
         );
+    }
+
+    #[test]
+    fn episodes_are_behind_every_panel() {
+        let outage = Episode {
+            kind: EpisodeKind::PathSilent,
+            from_s: 1.0,
+            to_s: None,
+            direction: None,
+            evidence: String::new(),
+        };
+        for panel in quality_panels(&report(), &[outage]) {
+            let Layer::Span { from, to, label } = &panel.figure.layers[0] else {
+                panic!("another layer");
+            };
+            assert_eq!((*from, *to, label.as_str()), (1.0, 5.0, "outage"));
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::compare::run_metrics::RunMetrics;
 use crate::export::page::{Block, FigureGroup};
 use crate::export::value_table::{ValueRow, ValueTable};
 use crate::kind_report::KindReport;
+use caudal_core::episode::Episode;
 use caudal_core::quality::QualityReport;
 use caudal_core::run::Run;
 use caudal_store::SampleSeries;
@@ -27,7 +28,7 @@ impl KindReport for QualityRunReport {
     fn sections(&self, run: &Run, _: &[SampleSeries]) -> Vec<(&'static str, Vec<Block>)> {
         vec![
             ("Phases", phases(run.quality())),
-            ("Panels", panels(run.quality())),
+            ("Panels", panels(run.quality(), &run.episodes)),
         ]
     }
 
@@ -50,7 +51,7 @@ pub(crate) fn phases(report: Option<&QualityReport>) -> Vec<Block> {
 }
 
 /// The panels over time, one below the other.
-pub(crate) fn panels(report: Option<&QualityReport>) -> Vec<Block> {
+pub(crate) fn panels(report: Option<&QualityReport>, episodes: &[Episode]) -> Vec<Block> {
     let group = |figures| {
         Block::Figures(FigureGroup {
             title: String::new(),
@@ -58,5 +59,6 @@ pub(crate) fn panels(report: Option<&QualityReport>) -> Vec<Block> {
             notes: Vec::new(),
         })
     };
-    report.map(quality_panels).map(group).into_iter().collect()
+    let panels = report.map(|report| quality_panels(report, episodes));
+    panels.map(group).into_iter().collect()
 }

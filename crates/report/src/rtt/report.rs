@@ -2,7 +2,9 @@
 
 use crate::compare::WithinRunEstimate;
 use crate::compare::run_metrics::{RunMetrics, mean};
-use crate::export::figures::{box_figure, cdf_figure, first_figure, numbered, sizes_figure};
+use crate::export::figures::{
+    box_figure, cdf_figure, first_figure, numbered, run_over_time_figure, sizes_figure,
+};
 use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::value_table::{ValueRow, ValueTable};
 use crate::export::window_sentences;
@@ -10,6 +12,7 @@ use crate::export::wording::{self, about, count};
 use crate::kind_report::KindReport;
 use crate::round_trip_series::{RoundTripSeries, round_trip_series};
 use crate::size_results::{SizeResult, size_results};
+use caudal_core::episode::Episode;
 use caudal_core::quantity::Unit;
 use caudal_core::run::Run;
 use caudal_stats::Estimate;
@@ -33,7 +36,7 @@ impl KindReport for RttRunReport {
     fn sections(&self, run: &Run, series: &[SampleSeries]) -> Vec<(&'static str, Vec<Block>)> {
         let sizes = size_results(run);
         vec![
-            ("Figures", figures(&sizes, series)),
+            ("Figures", figures(&sizes, series, &run.episodes)),
             ("Round trips", round_trips(&sizes)),
         ]
     }
@@ -84,7 +87,7 @@ impl KindReport for RttRunReport {
 }
 
 /// The figures, numbered in their order.
-fn figures(sizes: &[SizeResult], series: &[SampleSeries]) -> Vec<Block> {
+fn figures(sizes: &[SizeResult], series: &[SampleSeries], episodes: &[Episode]) -> Vec<Block> {
     let trips = round_trip_series(series);
     let samples = by_size(&trips);
     let quantiles = if samples.is_empty() {
@@ -98,6 +101,7 @@ fn figures(sizes: &[SizeResult], series: &[SampleSeries]) -> Vec<Block> {
             "Round-trip time by message size",
             &[("observed".to_owned(), sizes.to_vec())],
         )),
+        run_over_time_figure("Round-trip times over time", &trips, episodes),
         cdf_figure("Distribution of round-trip times", &samples, &quantiles),
         by_size(box_figure("Round-trip times by message size", &trips)),
         first_figure("The first round trips", &smallest(&trips)),

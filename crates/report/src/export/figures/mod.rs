@@ -11,6 +11,6 @@ pub use figure_groups::{figure_groups, numbered};
 pub use over_time::{
     lines_figure, loss_figure, rates_figure, rtt_figure, time_figure, window_figure, with_episodes,
 };
-pub use round_trips::{box_figure, cdf_figure, first_figure, sizes_figure};
+pub use round_trips::{box_figure, cdf_figure, first_figure, run_over_time_figure, sizes_figure};
 pub use selection::label;
 pub use study_material::StudyMaterial;

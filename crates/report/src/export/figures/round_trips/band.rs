@@ -1,9 +1,12 @@
 //! The band of round trips over time.
 
-use super::start_times::timed_round_trips;
+use super::start_times::{round_trips_of_run, timed_round_trips};
+use crate::export::figures::over_time::with_episodes;
 use crate::export::figures::study_material::echo_flows;
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::{self, about, sentence};
+use crate::round_trip_series::RoundTripSeries;
+use caudal_core::episode::Episode;
 use caudal_core::quantity::Unit;
 use caudal_experiment::Trial;
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
@@ -32,7 +35,26 @@ pub fn band_figure(title: &str, trial: &Trial, series: &[SampleSeries]) -> Optio
     if layers.is_empty() {
         return None;
     }
-    let figure = Figure {
+    let figure = over_time(title, layers);
+    Some(CaptionedFigure::new("rtt", figure, sentences.join(" ")))
+}
+
+/// Round trips of a run over time, with its episodes behind them. `None` where no times are known.
+pub fn run_over_time_figure(
+    title: &str,
+    trips: &[RoundTripSeries],
+    episodes: &[Episode],
+) -> Option<CaptionedFigure> {
+    let points = round_trips_of_run(trips)?;
+    let text = band_sentence("a message", &points)?;
+    let end_s = points.last()?.0;
+    let figure = over_time(title, band_layers("round trips", points));
+    let figure = CaptionedFigure::new("rtt over time", figure, text);
+    Some(with_episodes(figure, episodes, end_s))
+}
+
+fn over_time(title: &str, layers: Vec<Layer>) -> Figure {
+    Figure {
         title: title.to_owned(),
         description: "Round-trip times over time: the median, and the band from the 5th to the 95th percentile."
             .to_owned(),
@@ -41,8 +63,7 @@ pub fn band_figure(title: &str, trial: &Trial, series: &[SampleSeries]) -> Optio
         layers,
         size: Figure::SIZE,
         note: None,
-    };
-    Some(CaptionedFigure::new("rtt", figure, sentences.join(" ")))
+    }
 }
 
 /// The median, the 5th and the 95th percentile, and the losses of a flow, in words; `None` where nothing came back.

@@ -8,7 +8,7 @@ mod first;
 mod start_times;
 mod time_axis;
 
-pub use band::band_figure;
+pub use band::{band_figure, run_over_time_figure};
 pub use box_figure::box_figure;
 pub use by_size::{by_size_group, sizes_figure};
 pub use distribution::{cdf_figure, distribution_group};

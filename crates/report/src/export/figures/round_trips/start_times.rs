@@ -34,6 +34,20 @@ pub fn timed_round_trips(
     one_after_the_other(values, offset)
 }
 
+/// Each round trip of a run with its start, s: as recorded, or those of its only connection one after the other. `None` where the times
+/// are not known.
+pub fn round_trips_of_run(trips: &[RoundTripSeries]) -> Option<Vec<(f64, f64)>> {
+    let all: Vec<&RoundTripSeries> = trips.iter().collect();
+    let is_recorded = |one: &RoundTripSeries| one.at_s.len() == one.values_s.len();
+    if !trips.is_empty() && trips.iter().all(is_recorded) {
+        return recorded(&all, 0.0);
+    }
+    match trips {
+        [only] => one_after_the_other(&only.values_s, 0.0),
+        _ => None,
+    }
+}
+
 /// The round trips whose start was recorded, in the order of time.
 fn recorded(series: &[&RoundTripSeries], offset: f64) -> Option<Vec<(f64, f64)>> {
     let mut all: Vec<(f64, f64)> = series
