@@ -112,6 +112,14 @@ pub fn bind_device(socket: impl AsFd, name: &str) -> io::Result<()> {
 }
 
 /// The error for an interface that is not among these.
+/// The interface that the socket is restricted to; `None` where it is to none.
+///
+/// # Errors
+/// Those of `getsockopt`.
+pub fn bound_device(socket: impl AsFd) -> io::Result<Option<Vec<u8>>> {
+    SockRef::from(&socket).device()
+}
+
 fn no_such_device(names: &[String]) -> io::Error {
     let shown = names.iter().take(MAX_NAMES).map(String::as_str);
     let mut there_are = shown.collect::<Vec<_>>().join(", ");

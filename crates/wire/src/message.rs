@@ -3,7 +3,7 @@
 use crate::authentication::{Nonce, TokenProof};
 use crate::final_report::FinalReport;
 use crate::server_instance::{SeenConnection, ServerInstance, hint};
-use caudal_core::episode::InterfaceEvent;
+use caudal_core::episode::{ClockStep, InterfaceEvent, RouteChange};
 pub use caudal_core::host::{Host, Usage};
 use caudal_core::plan::Plan;
 use caudal_core::sample::Sample;
@@ -277,6 +277,12 @@ pub enum ToClient {
         /// The times in which the server's program stood still during the test; absent without any.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         stops: Vec<OwnStop>,
+        /// The steps of the server's wall clock during the test; absent without any.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        clock_steps: Vec<ClockStep>,
+        /// The changes of the server's route to the client during the test; absent without any.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        routes: Vec<RouteChange>,
         /// What became of the interface that the server used during the test; absent where nothing did.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         interface: Vec<InterfaceEvent>,

@@ -10,6 +10,8 @@ const MAX_DOWN: usize = 100;
 pub struct InterfaceReading {
     /// The time, ns of the monotonic clock.
     pub now_ns: u64,
+    /// `true` when it is there no longer; the other readings are meaningless then.
+    pub is_removed: bool,
     /// `true` when it is up.
     pub is_up: bool,
     /// `true` when it has a carrier.
@@ -25,7 +27,9 @@ pub struct InterfaceReading {
 impl InterfaceReading {
     /// What the interface does not carry, and why.
     const fn fault(&self) -> Option<InterfaceFault> {
-        if !self.is_up {
+        if self.is_removed {
+            Some(InterfaceFault::Removed)
+        } else if !self.is_up {
             Some(InterfaceFault::TakenDown)
         } else if !self.has_carrier {
             Some(InterfaceFault::NoCarrier)
@@ -110,6 +114,9 @@ impl InterfaceWatch {
             }
             _ => {}
         }
+        if reading.is_removed {
+            return;
+        }
         let since = |now: u64, then: u64| now.saturating_sub(then);
         let (from_ns, to_ns) = (earlier.now_ns, reading.now_ns);
         let errors = since(reading.errors, earlier.errors);
@@ -117,6 +124,15 @@ impl InterfaceWatch {
         let no_buffer = since(reading.no_buffer, earlier.no_buffer);
         Growth::add(&mut self.no_buffer, from_ns, to_ns, no_buffer);
         self.earlier = Some(*reading);
+    }
+
+    /// The readings that follow are of another interface, which is used from `now_ns` on.
+    pub fn move_to_another(&mut self, now_ns: u64) {
+        if let Some((from_ns, fault)) = self.down.take() {
+            self.add_down(from_ns, Some(now_ns), fault);
+        }
+        self.earlier = None;
+        self.tells_state = None;
     }
 
     /// What became of the interface in the test, which ends now: one event of each counter that grew, and one of each outage.
@@ -166,6 +182,7 @@ mod tests {
         for ms in (0..5000).step_by(200) {
             let mut reading = InterfaceReading {
                 now_ns: START + ms * 1_000_000,
+                is_removed: false,
                 is_up: true,
                 has_carrier: true,
                 carrier_losses: Some(3),
@@ -203,8 +220,38 @@ mod tests {
             reading.has_carrier = ms < 4000;
         });
         assert_eq!(to_the_end, [(4.0, None, InterfaceFault::TakenDown)]);
+        let removed = found(|ms, reading| {
+            if ms >= 4000 {
+                *reading = InterfaceReading {
+                    now_ns: reading.now_ns,
+                    is_removed: true,
+                    ..InterfaceReading::default()
+                };
+            }
+        });
+        assert_eq!(removed, [(4.0, None, InterfaceFault::Removed)]);
         let between = found(|ms, reading| reading.carrier_losses = Some(3 + u32::from(ms > 2000)));
         assert_eq!(between, [(2.0, Some(2.2), InterfaceFault::NoCarrier)]);
+    }
+
+    #[test]
+    fn what_an_interface_was_is_no_matter_to_the_one_that_follows_it() {
+        let mut watch = InterfaceWatch::new(0);
+        let reading = |ms: u64, is_up: bool, errors: u64| InterfaceReading {
+            now_ns: ms * 1_000_000,
+            is_up,
+            has_carrier: is_up,
+            errors,
+            ..InterfaceReading::default()
+        };
+        watch.read(&reading(0, true, 5));
+        watch.read(&reading(200, false, 5));
+        watch.move_to_another(400_000_000);
+        watch.read(&reading(400, true, 900));
+        watch.read(&reading(600, true, 900));
+        let events = watch.finish();
+        assert_eq!(events.len(), 1, "{events:?}");
+        assert_eq!((events[0].from_s, events[0].to_s), (0.2, Some(0.4)));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! from a late look at the socket, and a program that stands still from a path that is interrupted: the kernel of a
 //! stopped program goes on acknowledging.
 
-use caudal_core::episode::{Episode, EpisodeKind, MAX_EPISODES, keep_longest};
+use caudal_core::episode::{ClockStep, Episode, EpisodeKind, MAX_EPISODES, keep_longest};
 use std::time::Duration;
 
 /// Minimum silence that counts, ns.
@@ -19,6 +19,8 @@ const MIN_STOP_NS: u64 = 200_000_000;
 const MIN_SUSPENSION_NS: u64 = 200_000_000;
 /// Minimum step of the wall clock that counts, ns: adjustments of its rate change it by 0.05 % at most between two looks (adjtimex(2)).
 const MIN_CLOCK_STEP_NS: u64 = 10_000_000;
+/// Maximum number of steps of the wall clock that are kept, the first ones.
+const MAX_CLOCK_STEPS: usize = 100;
 /// The time over which the peer's kernel must have acknowledged in a silence for its program to be what stands still, ns.
 const MIN_ACKNOWLEDGED_NS: u64 = 300_000_000;
 /// The time after a silence became one by which the peer's kernel must have acknowledged, ns. After an outage, it acknowledges before
@@ -66,6 +68,7 @@ pub struct SilenceWatch {
     earlier: Option<WatchReading>,
     /// The last offset of the wall clock that is known.
     wall_offset_ns: Option<i64>,
+    clock_steps: Vec<ClockStep>,
     silence: Option<Silence>,
     episodes: Vec<Episode>,
 }
@@ -83,6 +86,7 @@ impl SilenceWatch {
             heard_ns: start_ns,
             earlier: None,
             wall_offset_ns: None,
+            clock_steps: Vec::new(),
             silence: None,
             episodes: Vec::new(),
         }
@@ -138,12 +142,20 @@ impl SilenceWatch {
         self.episodes.len()
     }
 
+    /// The steps of the wall clock so far.
+    #[must_use]
+    pub fn clock_steps(&self) -> &[ClockStep] {
+        &self.clock_steps
+    }
+
     /// The episodes of the test that ends at `now_ns`: a silence under way lasted to its end.
     #[must_use]
     pub fn finish(mut self, now_ns: u64) -> Vec<Episode> {
         if let Some(silence) = self.silence {
             self.end(silence, None, now_ns);
         }
+        let steps = self.clock_steps.iter().map(ClockStep::episode);
+        self.episodes.extend(steps);
         keep_longest(&mut self.episodes);
         self.episodes
     }
@@ -213,13 +225,13 @@ impl SilenceWatch {
                 .wall_offset_ns
                 .map_or(0, |before| offset_ns.saturating_sub(before));
             self.wall_offset_ns = Some(offset_ns);
-            if step_ns.unsigned_abs() >= MIN_CLOCK_STEP_NS {
-                let at_s = self.after_start(reading.now_ns);
-                let evidence = format!(
-                    "by {:+.3} s; the test runs by the monotonic clock, dates and one-way delays by this one",
-                    step_ns as f64 / 1e9
-                );
-                self.add(EpisodeKind::ClockStepped, at_s, Some(at_s), evidence);
+            if step_ns.unsigned_abs() >= MIN_CLOCK_STEP_NS
+                && self.clock_steps.len() < MAX_CLOCK_STEPS
+            {
+                self.clock_steps.push(ClockStep {
+                    at_s: self.after_start(reading.now_ns),
+                    by_s: step_ns as f64 / 1e9,
+                });
             }
         }
     }

@@ -73,6 +73,7 @@ pub(super) fn route_by(scope: u32, bind: Option<IpAddr>) -> Option<Route> {
         interface,
         index: scope,
         source: bind.unwrap_or(source),
+        gateway: None,
     })
 }
 

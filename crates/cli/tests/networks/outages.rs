@@ -30,6 +30,11 @@ pub fn trials() -> Vec<Trial> {
             "an_interface_that_is_down_is_named_at_its_end",
             interface_down,
         ),
+        in_network("an_interface_that_is_removed_is_named", removed_interface),
+        in_network(
+            "another_route_is_named_at_the_end_that_takes_it",
+            changed_routes,
+        ),
         in_network("a_peer_that_stands_still_is_no_outage", stopped_peer),
         in_network("a_peer_that_stays_still_ends_the_test", lost_peer),
         in_network("this_program_stopped_is_no_loss", stopped_client),
@@ -260,6 +265,59 @@ fn interface_down() {
                 assert!(is_told, "{words}: {messages:?}");
             }
         }
+    }
+}
+
+/// The messages of the warnings with this code.
+fn messages<'r>(run: &'r Value, code: &str) -> Vec<&'r str> {
+    let warnings = run["warnings"].as_array().unwrap().iter();
+    warnings
+        .filter(|one| one["code"] == code)
+        .map(|one| one["message"].as_str().unwrap())
+        .collect()
+}
+
+fn removed_interface() {
+    let tests = Tests::start(&["tcp -b 5M -t 30", "udp -R -b 1M -t 30"]);
+    thread::sleep(BEFORE);
+    set(&tests.network.client, "ip", "link del v0");
+    for (words, run) in tests.runs(3) {
+        let (from_s, to_s) = episode(&words, &run, "interface_down");
+        assert!(from_s < 12.0 && to_s.is_none(), "{words}: {run}");
+        let told = messages(&run, "interface_down");
+        let is_told = |message: &&str| message.ends_with("v0 of this host was removed");
+        assert!(told.iter().any(is_told), "{words}: {told:?}");
+    }
+}
+
+/// One end after the other sends by way of a router, which is the other end by another address: nothing is lost, and nothing else changes.
+fn changed_routes() {
+    let tests = Tests::start(&["tcp -b 5M -t 8", "udp -R -b 1M -t 8"]);
+    for (space, address) in [
+        (&tests.network.client, "10.77.0.8/24"),
+        (&tests.network.server, "10.77.0.9/24"),
+    ] {
+        set(space, "ip", &format!("addr add {address} dev v0"));
+    }
+    thread::sleep(BEFORE);
+    let to_server = "route add 10.77.0.2/32 via 10.77.0.9 dev v0";
+    set(&tests.network.client, "ip", to_server);
+    thread::sleep(Duration::from_secs(1));
+    let to_client = "route add 10.77.0.1/32 via 10.77.0.8 dev v0";
+    set(&tests.network.server, "ip", to_client);
+    for (words, run) in tests.runs(0) {
+        let told = messages(&run, "route_changed");
+        let expected = [
+            "that of this host: by v0 until then, by v0 through 10.77.0.9 since",
+            "that of the server: by v0 until then, by v0 through 10.77.0.8 since",
+        ];
+        for expected in expected {
+            let is_told = |message: &&str| message.ends_with(expected);
+            assert!(told.iter().any(is_told), "{words}: {told:?}");
+        }
+        assert_eq!(told.len(), 2, "{words}: {told:?}");
+        let down = messages(&run, "interface_down");
+        assert!(down.is_empty(), "{words}: {down:?}");
     }
 }
 

@@ -117,6 +117,10 @@ impl Episode {
             (EpisodeKind::ClockStepped, _) => {
                 format!("the clock of this host was set at {from_s:.1} s")
             }
+            (EpisodeKind::PeerClockStepped, _) => {
+                format!("the clock of the server was set at {from_s:.1} s")
+            }
+            (EpisodeKind::RouteChanged, _) => format!("the route changed at {from_s:.1} s"),
             (EpisodeKind::HostSuspended, _) => {
                 format!("this host was suspended at {from_s:.1} s")
             }

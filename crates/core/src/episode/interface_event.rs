@@ -24,6 +24,8 @@ pub enum InterfaceFault {
     TakenDown,
     /// Anything: it had no carrier.
     NoCarrier,
+    /// Anything: it was removed, as a device that is unplugged.
+    Removed,
     /// Frames that were sent or received with errors, such as of their check sequence.
     Errors {
         /// Their number.
@@ -41,7 +43,7 @@ impl InterfaceFault {
     #[must_use]
     pub const fn frames(self) -> u64 {
         match self {
-            Self::TakenDown | Self::NoCarrier => 0,
+            Self::TakenDown | Self::NoCarrier | Self::Removed => 0,
             Self::Errors { frames } | Self::NoBuffer { frames } => frames,
         }
     }
@@ -59,6 +61,10 @@ impl InterfaceEvent {
             InterfaceFault::NoCarrier => (
                 EpisodeKind::InterfaceDown,
                 format!("{interface} had no carrier"),
+            ),
+            InterfaceFault::Removed => (
+                EpisodeKind::InterfaceDown,
+                format!("{interface} was removed"),
             ),
             InterfaceFault::Errors { frames } => (
                 EpisodeKind::InterfaceErrors,

@@ -30,6 +30,10 @@ pub enum EpisodeKind {
     HostSuspended,
     /// The wall clock of this host was set.
     ClockStepped,
+    /// The wall clock of the peer's host was set.
+    PeerClockStepped,
+    /// An end sent to the other by another route from then on.
+    RouteChanged,
     /// The interface that an end uses was down, or had no carrier.
     InterfaceDown,
     /// The interface that an end uses counted frames with errors.
@@ -68,6 +72,8 @@ impl EpisodeKind {
             Self::ProgramStarved => "program_starved",
             Self::HostSuspended => "host_suspended",
             Self::ClockStepped => "clock_stepped",
+            Self::PeerClockStepped => "peer_clock_stepped",
+            Self::RouteChanged => "route_changed",
             Self::InterfaceDown => "interface_down",
             Self::InterfaceErrors => "interface_errors",
             Self::InterfaceDrops => "interface_drops",
@@ -97,6 +103,8 @@ impl EpisodeKind {
             Self::ProgramStarved => ("wait for a processor", "waits for a processor"),
             Self::HostSuspended => ("suspension", "suspensions"),
             Self::ClockStepped => ("step of the clock", "steps of the clock"),
+            Self::PeerClockStepped => ("step of the peer's clock", "steps of the peer's clock"),
+            Self::RouteChanged => ("change of the route", "changes of the route"),
             Self::InterfaceDown => ("outage of an interface", "outages of an interface"),
             Self::InterfaceErrors => ("interface with errors", "interfaces with errors"),
             Self::InterfaceDrops => ("interface out of buffers", "interfaces out of buffers"),
@@ -141,7 +149,8 @@ impl EpisodeKind {
             Self::RetransmissionTimeout => WarningCode::RetransmissionTimeouts,
             Self::MtuBlackHole => WarningCode::PathMtuBlackHole,
             Self::PeerStopped | Self::PeerStarved => WarningCode::PeerStopped,
-            Self::ClockStepped => WarningCode::ClockStepped,
+            Self::ClockStepped | Self::PeerClockStepped => WarningCode::ClockStepped,
+            Self::RouteChanged => WarningCode::RouteChanged,
             Self::InterfaceDown => WarningCode::InterfaceDown,
             Self::InterfaceErrors => WarningCode::InterfaceErrors,
             Self::InterfaceDrops => WarningCode::InterfaceDrops,
@@ -172,6 +181,8 @@ impl EpisodeKind {
             // What a peer short of processor time limited is shown by its threads.
             Self::PeerStarved
             | Self::ClockStepped
+            | Self::PeerClockStepped
+            | Self::RouteChanged
             | Self::InterfaceDown
             | Self::InterfaceErrors
             | Self::InterfaceDrops
@@ -210,6 +221,12 @@ mod tests {
             EpisodeKind::ProgramStarved,
             EpisodeKind::HostSuspended,
             EpisodeKind::ClockStepped,
+            EpisodeKind::PeerClockStepped,
+            EpisodeKind::RouteChanged,
+            EpisodeKind::InterfaceDown,
+            EpisodeKind::InterfaceErrors,
+            EpisodeKind::InterfaceDrops,
+            EpisodeKind::WindowClosed,
             EpisodeKind::RateLevel,
             EpisodeKind::Delay,
             EpisodeKind::DelayLevel,

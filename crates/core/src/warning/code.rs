@@ -116,6 +116,8 @@ pub enum WarningCode {
     DelayLevels,
     /// The wall clock of this host was set.
     ClockStepped,
+    /// An end sent to the other by another route from a time on.
+    RouteChanged,
     /// The interface that an end uses was down for a time.
     InterfaceDown,
     /// The interface that an end uses counted frames with errors.
@@ -144,7 +146,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 65] = [
+    pub const ALL: [Self; 66] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -199,6 +201,7 @@ impl WarningCode {
         Self::DelayEpisodes,
         Self::DelayLevels,
         Self::ClockStepped,
+        Self::RouteChanged,
         Self::InterfaceDown,
         Self::InterfaceErrors,
         Self::InterfaceDrops,
@@ -270,6 +273,7 @@ impl WarningCode {
             Self::DelayEpisodes => "delay_episodes",
             Self::DelayLevels => "delay_levels",
             Self::ClockStepped => "clock_stepped",
+            Self::RouteChanged => "route_changed",
             Self::InterfaceDown => "interface_down",
             Self::InterfaceErrors => "interface_errors",
             Self::InterfaceDrops => "interface_drops",

@@ -125,7 +125,7 @@ impl WarningCode {
                 "a TCP connection stood still until its retransmission timer ran out: the last segments of a window, or retransmissions, were lost"
             }
             Self::InterfaceDown => {
-                "the interface that an end uses was taken down, or had no carrier: nothing passed it meanwhile"
+                "the interface that an end uses was taken down, had no carrier, or was removed: nothing passed it meanwhile"
             }
             Self::InterfaceErrors => {
                 "the interface that an end uses counted frames with errors: they were lost at that link, not in the network"
@@ -137,7 +137,10 @@ impl WarningCode {
                 "a receiver took nothing for a time, and told the sender to wait: that is the receiving program's, not the path's"
             }
             Self::ClockStepped => {
-                "the wall clock of this host was set during the test: one-way delays before and after it differ by the step"
+                "the wall clock of an end was set during the test: one-way delays that are taken by it differ by the step"
+            }
+            Self::RouteChanged => {
+                "the route by which an end sends to the other changed during the test: what was measured is of two paths"
             }
             Self::DelayLevels => {
                 "round trips were at several levels, each steady: the mean is that of the longest"
@@ -274,6 +277,9 @@ impl WarningCode {
             }
             Self::ClockStepped => {
                 "let the time service settle before one-way delays are measured; all else runs by the monotonic clock"
+            }
+            Self::RouteChanged => {
+                "look at what changes the routes of that host (a VPN, DHCP, a routing daemon, a router's redirects), and measure again when it has settled"
             }
             Self::DelayLevels => {
                 "look for a change of the route (`caudal path`), or for other traffic that filled a queue"

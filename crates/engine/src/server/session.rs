@@ -214,7 +214,7 @@ impl<'a> Session<'a> {
         self.send_test_event(Event::Started { repeat: None });
         let mut watch = SessionWatch::new(start_ns, half.ending(&limits));
         self.control.channel.set_patience(plan.patience());
-        let mut stops = StopWatch::start(self.peer, start_ns);
+        let mut stops = StopWatch::start(self.control.channel.stream(), start_ns);
         let attended = self.attend(&mut *half, &mut watch, &mut stops);
         let finished = half.finish();
         let usage = meter.read();
@@ -222,14 +222,16 @@ impl<'a> Session<'a> {
         drop(running);
         self.send_ended(&finished, start_ns, &attended);
         let stopped = attended?;
-        let (stops, interface) = stops.finish();
+        let own = stops.finish();
         self.control.send(&ToClient::Finished {
             report: finished.report,
             usage,
             stopped,
             other_tests,
-            stops,
-            interface,
+            stops: own.stops,
+            clock_steps: own.clock_steps,
+            interface: own.interface.events,
+            routes: own.interface.routes,
         })
     }
 

@@ -1,18 +1,28 @@
-//! The watch of a server over itself during a test: the times in which its program stood still, and its interface.
+//! The watch of a server over itself during a test: the times in which its program stood still, its clock, its interface and its route.
 
-use crate::own_interface::OwnInterface;
+use crate::own_interface::{InterfaceAccount, OwnInterface};
 use crate::own_wait::OwnWait;
 use caudal_analysis::episode::{SilenceWatch, WatchReading};
-use caudal_core::episode::{Episode, EpisodeKind, InterfaceEvent};
+use caudal_core::episode::{ClockStep, Episode, EpisodeKind};
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::message::OwnStop;
-use std::net::SocketAddr;
+use std::net::TcpStream;
 use std::time::Duration;
 
 /// Maximum number of stops that a client is told of, the longest first.
 const MAX_TOLD: usize = 100;
 /// Maximum number of stops that are kept in a test.
 const MAX_KEPT: usize = 1000;
+
+/// What a server tells of itself.
+pub(super) struct OwnAccount {
+    /// The stops in order, the longest where there are many.
+    pub(super) stops: Vec<OwnStop>,
+    /// The steps of its wall clock.
+    pub(super) clock_steps: Vec<ClockStep>,
+    /// What became of its interface and its route.
+    pub(super) interface: InterfaceAccount,
+}
 
 /// The watch over the thread of a session.
 pub(super) struct StopWatch {
@@ -22,12 +32,12 @@ pub(super) struct StopWatch {
 }
 
 impl StopWatch {
-    /// The watch over a test with `client` that starts at `start_ns`; it belongs to the calling thread.
-    pub(super) fn start(client: SocketAddr, start_ns: u64) -> Self {
+    /// The watch over a test with the client of `connection` that starts at `start_ns`; it belongs to the calling thread.
+    pub(super) fn start(connection: &TcpStream, start_ns: u64) -> Self {
         Self {
             watch: SilenceWatch::new(start_ns, Duration::ZERO),
             wait: OwnWait::of_this_thread(start_ns),
-            interface: OwnInterface::towards(client, start_ns),
+            interface: OwnInterface::of(connection, start_ns),
         }
     }
 
@@ -50,9 +60,10 @@ impl StopWatch {
         });
     }
 
-    /// The stops in order, the longest where there are many, and what became of the interface.
-    pub(super) fn finish(self) -> (Vec<OwnStop>, Vec<InterfaceEvent>) {
+    /// The account of the test, which ends now.
+    pub(super) fn finish(self) -> OwnAccount {
         let now_ns = monotonic_ns();
+        let clock_steps = self.watch.clock_steps().to_vec();
         let episodes = self.watch.finish(now_ns).into_iter();
         let stops = episodes.filter(Episode::is_stop).filter_map(|episode| {
             Some(OwnStop {
@@ -61,7 +72,11 @@ impl StopWatch {
                 starved: episode.kind == EpisodeKind::ProgramStarved,
             })
         });
-        (longest(stops.collect()), self.interface.finish(now_ns))
+        OwnAccount {
+            stops: longest(stops.collect()),
+            clock_steps,
+            interface: self.interface.finish(now_ns),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::driver_settings::legacy_settings;
 use super::ethtool::{driver, offloads};
 use super::link::LinkMessage;
 use crate::netlink::{DeviceCounters, DeviceState, Netlink};
+use std::io;
 
 /// A network interface and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,10 +95,16 @@ pub fn interface_counters(index: u32) -> Option<DeviceCounters> {
     Netlink::open().ok()?.counters(index).ok()
 }
 
-/// The state of an interface; `None` when the kernel does not tell it.
-#[must_use]
-pub fn interface_state(index: u32) -> Option<DeviceState> {
-    Netlink::open().ok()?.device_state(index).ok()
+/// The state of an interface; `Ok(None)` when there is none with this index.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn interface_state(index: u32) -> io::Result<Option<DeviceState>> {
+    match Netlink::open()?.device_state(index) {
+        Ok(state) => Ok(Some(state)),
+        Err(cause) if cause.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+        Err(cause) => Err(cause),
+    }
 }
 
 /// Bytes in an interface's queueing discipline; `None` when the kernel does not report them.
@@ -114,10 +121,11 @@ mod tests {
     #[test]
     fn the_loopback_interface_has_no_end_to_lose() {
         let lo = Interface::by_name("lo").unwrap();
-        let state = interface_state(lo.index).unwrap();
+        let state = interface_state(lo.index).unwrap().unwrap();
         assert!(state.is_up && state.has_carrier, "{state:?}");
         assert_eq!(state.carrier_losses, Some(0));
-        assert_eq!(interface_state(u32::MAX - 1), None);
+        // An index beyond those of the kernel is none as well.
+        assert_eq!(interface_state(i32::MAX as u32).unwrap(), None);
     }
 
     #[test]

@@ -25,4 +25,4 @@ pub use interface::{
 };
 pub use link_reading::{LinkCounterReading, LinkReading, lower_interface};
 pub use link_settings::LinkSettings;
-pub use route::{Route, route_from, route_to, route_to_socket};
+pub use route::{Route, route_from, route_of_connection, route_to, route_to_socket};

@@ -15,6 +15,8 @@ pub struct Route {
     pub index: u32,
     /// Their source address.
     pub source: IpAddr,
+    /// The router that they are handed to; `None` where the destination is on that interface's own network.
+    pub gateway: Option<IpAddr>,
 }
 
 /// The route to `destination`; `None` when there is none.
@@ -30,11 +32,23 @@ pub fn route_from(source: Option<IpAddr>, destination: IpAddr) -> Option<Route> 
 
 /// The route to the address of a socket, which for a link-local one of IPv6 is that of its interface; `None` when there is none.
 pub fn route_to_socket(destination: SocketAddr) -> Option<Route> {
-    let interface = match destination {
+    route(None, destination.ip(), scope(destination))
+}
+
+/// The route of what the connected socket with these addresses sends; `None` when there is none.
+pub fn route_of_connection(source: IpAddr, destination: SocketAddr) -> Option<Route> {
+    let interface = scope(destination);
+    // A source on the own link is no source for the kernel to look up by.
+    let source = Some(source).filter(|_| interface.is_none());
+    route(source, destination.ip(), interface)
+}
+
+/// The interface of a link-local address of IPv6.
+fn scope(address: SocketAddr) -> Option<u32> {
+    match address {
         SocketAddr::V6(address) if address.scope_id() != 0 => Some(address.scope_id()),
         _ => None,
-    };
-    route(None, destination.ip(), interface)
+    }
 }
 
 /// The route to `destination`, from `source` and by the interface of an index where these are given.
@@ -76,6 +90,9 @@ fn route(source: Option<IpAddr>, destination: IpAddr, interface: Option<u32>) ->
         interface: LinkMessage::by_index(index)?.name,
         index,
         source,
+        gateway: attributes
+            .get(&libc::RTA_GATEWAY)
+            .and_then(|address| ip_address(address)),
     })
 }
 

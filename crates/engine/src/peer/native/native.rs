@@ -7,11 +7,12 @@ use super::dialogue::{StopKind, TRAILING_NS, TestDialogue};
 use super::mtu_probing::MtuProbing;
 use super::other_server::with_other_server;
 use super::peer_watch::PeerWatch;
-use super::server_episodes::{of_interface, other_tests, stopped};
+use super::server_episodes::{clock_steps, of_interface, other_tests, stopped};
 use crate::options::LocalOptions;
+use crate::own_interface::InterfaceAccount;
 use crate::peer::peer::{Peer, PeerInfo};
 use crate::workload::{self, ClientHalf, ClientLink, EndedDialogue, Outcome};
-use caudal_core::episode::{Episode, InterfaceEvent};
+use caudal_core::episode::{ClockStep, Episode};
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::interval::ServerAccount;
 use caudal_core::opening::{OpeningPattern, OpeningReport};
@@ -48,7 +49,8 @@ struct DialogueEnd {
     episodes: Vec<Episode>,
     other_tests: Vec<OtherTest>,
     stops: Vec<OwnStop>,
-    server_interface: Vec<InterfaceEvent>,
+    server_clock_steps: Vec<ClockStep>,
+    server_interface: InterfaceAccount,
 }
 
 impl DialogueEnd {
@@ -145,9 +147,13 @@ impl NativePeer {
         let start_ns = monotonic_ns();
         let mut dialogue = TestDialogue::new(start_ns, patience_ns);
         let mut end = DialogueEnd::default();
-        let mut watch = half
-            .heard_ns()
-            .map(|_| PeerWatch::start(self.info.address, self.idle_rtt(), options.patience));
+        let mut watch = half.heard_ns().map(|_| {
+            PeerWatch::start(
+                self.control.channel.stream(),
+                self.idle_rtt(),
+                options.patience,
+            )
+        });
         let mut arrived_bytes = 0;
         half.start_requested(events);
         loop {
@@ -172,6 +178,8 @@ impl NativePeer {
                 let elapsed_s = (monotonic_ns() - start_ns) as f64 / 1e9;
                 let told = stopped(&end.stops, &end.episodes, elapsed_s);
                 end.episodes.extend(told);
+                let steps = clock_steps(&end.server_clock_steps, &end.episodes, elapsed_s);
+                end.episodes.extend(steps);
                 end.episodes
                     .extend(other_tests(&end.other_tests, elapsed_s));
                 end.explain(elapsed_s);
@@ -254,12 +262,18 @@ impl NativePeer {
                 stopped,
                 other_tests,
                 stops,
+                clock_steps,
                 interface,
+                routes,
             }) => {
                 end.report = Some((report, usage));
                 end.other_tests = other_tests;
                 end.stops = stops;
-                end.server_interface = interface;
+                end.server_clock_steps = clock_steps;
+                end.server_interface = InterfaceAccount {
+                    events: interface,
+                    routes,
+                };
                 if let (None, Some(reason)) = (&end.cut_short, stopped) {
                     end.cut_short = Some(CutShort::ByServer(reason));
                 }

@@ -1,13 +1,13 @@
 //! The watch over a running test at its client: what the control connection tells of the peer and of the path.
 
 use super::control::ControlChannel;
-use crate::own_interface::OwnInterface;
+use crate::own_interface::{InterfaceAccount, OwnInterface};
 use crate::own_wait::OwnWait;
 use caudal_analysis::episode::{SilenceWatch, WatchReading};
-use caudal_core::episode::{Episode, InterfaceEvent};
+use caudal_core::episode::Episode;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::tcp::tcp_info;
-use std::net::SocketAddr;
+use std::net::TcpStream;
 use std::time::Duration;
 
 /// Silence after which the kernel is asked what the peer's kernel has acknowledged, ns.
@@ -25,14 +25,14 @@ pub(super) struct PeerWatch {
 }
 
 impl PeerWatch {
-    /// The watch over a test that starts now, on a path with this round-trip time, whose queues may delay an answer by `patience`; it
+    /// The watch over a test by `control` that starts now, on a path with this round-trip time, whose queues may delay an answer by `patience`; it
     /// belongs to the calling thread.
-    pub(super) fn start(peer: SocketAddr, rtt: Duration, patience: Duration) -> Self {
+    pub(super) fn start(control: &TcpStream, rtt: Duration, patience: Duration) -> Self {
         let now_ns = monotonic_ns();
         Self {
             watch: SilenceWatch::new(now_ns, rtt.max(patience)),
             wait: OwnWait::of_this_thread(now_ns),
-            interface: OwnInterface::towards(peer, now_ns),
+            interface: OwnInterface::of(control, now_ns),
             acked_bytes: None,
             acknowledged_ns: None,
         }
@@ -63,8 +63,8 @@ impl PeerWatch {
         self.watch.is_question_due(now_ns)
     }
 
-    /// The episodes of the test, which ends now, and what became of this host's interface.
-    pub(super) fn finish(self) -> (Vec<Episode>, Vec<InterfaceEvent>) {
+    /// The episodes of the test, which ends now, and what became of this host's interface and route.
+    pub(super) fn finish(self) -> (Vec<Episode>, InterfaceAccount) {
         let now_ns = monotonic_ns();
         (self.watch.finish(now_ns), self.interface.finish(now_ns))
     }

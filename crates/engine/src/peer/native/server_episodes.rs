@@ -1,7 +1,8 @@
 //! What a server tells of its own time and interface during a test, as episodes. Nothing of it is taken to be true without bounds.
 
+use crate::own_interface::InterfaceAccount;
 use crate::peer::PeerInfo;
-use caudal_core::episode::{Episode, EpisodeKind, InterfaceEvent};
+use caudal_core::episode::{ClockStep, Episode, EpisodeKind, InterfaceEvent, RouteChange};
 use caudal_core::host::Host;
 use caudal_wire::message::{OtherTest, OwnStop};
 
@@ -9,6 +10,8 @@ use caudal_wire::message::{OtherTest, OwnStop};
 const MAX_STOPS: usize = 102;
 /// Maximum number of frames that a server may have counted in a second: the shortest ones at 400 Gbit/s.
 const MAX_FRAMES_PER_S: f64 = 6e8;
+/// Maximum time between the looks of two ends of one machine at a step of its clock, s.
+const SAME_STEP_S: f64 = 1.0;
 
 /// The other tests of the server during one of `elapsed_s` as one episode; `None` without any that overlaps it.
 pub(super) fn other_tests(tests: &[OtherTest], elapsed_s: f64) -> Option<Episode> {
@@ -71,10 +74,26 @@ pub(super) fn stopped(stops: &[OwnStop], known: &[Episode], elapsed_s: f64) -> V
         .collect()
 }
 
-/// What became of the interfaces of both ends in a test of `elapsed_s`.
+/// The steps of the server's wall clock in a test of `elapsed_s`, without those that this host saw of its own, which may be the same.
+pub(super) fn clock_steps(steps: &[ClockStep], known: &[Episode], elapsed_s: f64) -> Vec<Episode> {
+    let is_told = |step: &ClockStep| {
+        let mut own = known
+            .iter()
+            .filter(|one| one.kind == EpisodeKind::ClockStepped);
+        own.any(|one| (one.from_s - step.at_s).abs() <= SAME_STEP_S)
+    };
+    let first = steps.iter().take(MAX_STOPS);
+    first
+        .filter(|step| (0.0..=elapsed_s).contains(&step.at_s) && step.by_s.is_finite())
+        .filter(|step| !is_told(step))
+        .map(ClockStep::episode_of_server)
+        .collect()
+}
+
+/// What became of the interfaces of both ends, and of their routes, in a test of `elapsed_s`.
 pub(super) fn of_interface(
-    own: &[InterfaceEvent],
-    servers: &[InterfaceEvent],
+    own: &InterfaceAccount,
+    servers: &InterfaceAccount,
     info: &PeerInfo,
     elapsed_s: f64,
 ) -> Vec<Episode> {
@@ -84,10 +103,17 @@ pub(super) fn of_interface(
     };
     let own_name = name(&info.client, "this host");
     let servers_name = name(&info.server, "the server");
-    let own = own.iter().map(|event| event.episode(&own_name));
-    let servers = within(servers, elapsed_s);
-    let servers = servers.iter().map(|event| event.episode(&servers_name));
-    own.chain(servers).collect()
+    let own_events = own.events.iter().map(|event| event.episode(&own_name));
+    let servers_events = within(&servers.events, elapsed_s);
+    let servers_events = servers_events
+        .iter()
+        .map(|event| event.episode(&servers_name));
+    let own_routes = own.routes.iter().map(|change| change.episode("this host"));
+    let is_possible = |change: &&RouteChange| (0.0..=elapsed_s).contains(&change.at_s);
+    let servers_routes = servers.routes.iter().take(MAX_STOPS).filter(is_possible);
+    let servers_routes = servers_routes.map(|change| change.episode("the server"));
+    let routes = own_routes.chain(servers_routes);
+    own_events.chain(servers_events).chain(routes).collect()
 }
 
 /// The events that are possible in a test of `elapsed_s`.
@@ -157,6 +183,26 @@ mod tests {
         assert_eq!(told, expected);
         let many = vec![event(1.0, Some(2.0), 5); 5000];
         assert_eq!(within(&many, 10.0).len(), MAX_STOPS);
+    }
+
+    #[test]
+    fn steps_of_the_servers_clock_are_told_unless_they_are_those_of_this_host() {
+        let step = |at_s, by_s| ClockStep { at_s, by_s };
+        let steps = [
+            step(2.0, 0.5),
+            step(7.0, -3600.0),
+            step(-1.0, 1.0),
+            step(11.0, 1.0),
+            step(3.0, f64::NAN),
+        ];
+        let told = |known: &[Episode]| -> Vec<f64> {
+            let found = clock_steps(&steps, known, 10.0).into_iter();
+            found.map(|one| one.from_s).collect()
+        };
+        assert_eq!(told(&[]), [2.0, 7.0]);
+        assert_eq!(told(&[step(2.1, 0.5).episode()]), [7.0]);
+        let many = vec![step(2.0, 0.5); 5000];
+        assert_eq!(clock_steps(&many, &[], 10.0).len(), MAX_STOPS);
     }
 
     #[test]
