@@ -1,7 +1,7 @@
 //! The interface of this host that a test uses, and the route to the other end, looked at while it runs.
 
 use caudal_analysis::episode::{InterfaceReading, InterfaceWatch, RouteWatch};
-use caudal_core::episode::{InterfaceEvent, RouteChange};
+use caudal_core::episode::{ChangedRoute, InterfaceEvent};
 use caudal_sys::interface::{Route, interface_state, route_of_connection};
 use caudal_sys::options::bound_device;
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -24,7 +24,7 @@ pub(crate) struct OwnInterface {
 #[derive(Default)]
 pub(crate) struct InterfaceAccount {
     pub(crate) events: Vec<InterfaceEvent>,
-    pub(crate) routes: Vec<RouteChange>,
+    pub(crate) routes: Vec<ChangedRoute>,
 }
 
 /// The route in words.

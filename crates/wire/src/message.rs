@@ -3,7 +3,7 @@
 use crate::authentication::{Nonce, TokenProof};
 use crate::final_report::FinalReport;
 use crate::server_instance::{SeenConnection, ServerInstance, hint};
-use caudal_core::episode::{ClockStep, InterfaceEvent, RouteChange};
+use caudal_core::episode::{ChangedRoute, ClockStep, InterfaceEvent};
 pub use caudal_core::host::{Host, Usage};
 use caudal_core::plan::Plan;
 use caudal_core::sample::Sample;
@@ -282,7 +282,7 @@ pub enum ToClient {
         clock_steps: Vec<ClockStep>,
         /// The changes of the server's route to the client during the test; absent without any.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        routes: Vec<RouteChange>,
+        routes: Vec<ChangedRoute>,
         /// What became of the interface that the server used during the test; absent where nothing did.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         interface: Vec<InterfaceEvent>,

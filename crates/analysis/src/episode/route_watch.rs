@@ -1,6 +1,6 @@
 //! The watch over the route by which an end sends to the other. Time is an argument.
 
-use caudal_core::episode::RouteChange;
+use caudal_core::episode::ChangedRoute;
 
 /// Maximum number of changes that are kept, the first ones.
 const MAX_CHANGES: usize = 100;
@@ -11,7 +11,7 @@ pub struct RouteWatch {
     start_ns: u64,
     /// The latest route that there was.
     route: Option<String>,
-    changes: Vec<RouteChange>,
+    changes: Vec<ChangedRoute>,
 }
 
 impl RouteWatch {
@@ -35,7 +35,7 @@ impl RouteWatch {
             return false;
         };
         if self.changes.len() < MAX_CHANGES {
-            self.changes.push(RouteChange {
+            self.changes.push(ChangedRoute {
                 at_s: now_ns.saturating_sub(self.start_ns) as f64 / 1e9,
                 before: before.into(),
                 after: after.into(),
@@ -46,7 +46,7 @@ impl RouteWatch {
 
     /// The changes in order.
     #[must_use]
-    pub fn finish(self) -> Vec<RouteChange> {
+    pub fn finish(self) -> Vec<ChangedRoute> {
         self.changes
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::own_interface::InterfaceAccount;
 use crate::peer::PeerInfo;
-use caudal_core::episode::{ClockStep, Episode, EpisodeKind, InterfaceEvent, RouteChange};
+use caudal_core::episode::{ChangedRoute, ClockStep, Episode, EpisodeKind, InterfaceEvent};
 use caudal_core::host::Host;
 use caudal_wire::message::{OtherTest, OwnStop};
 
@@ -109,7 +109,7 @@ pub(super) fn of_interface(
         .iter()
         .map(|event| event.episode(&servers_name));
     let own_routes = own.routes.iter().map(|change| change.episode("this host"));
-    let is_possible = |change: &&RouteChange| (0.0..=elapsed_s).contains(&change.at_s);
+    let is_possible = |change: &&ChangedRoute| (0.0..=elapsed_s).contains(&change.at_s);
     let servers_routes = servers.routes.iter().take(MAX_STOPS).filter(is_possible);
     let servers_routes = servers_routes.map(|change| change.episode("the server"));
     let routes = own_routes.chain(servers_routes);

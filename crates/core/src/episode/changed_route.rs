@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A change of the route by which an end sends to the other, as the tables of its kernel have it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RouteChange {
+pub struct ChangedRoute {
     /// The time at which it was seen, s after the start of the test.
     pub at_s: f64,
     /// The route until then, such as "by eth0 through 192.0.2.1".
@@ -16,7 +16,7 @@ pub struct RouteChange {
     pub after: ExternalText,
 }
 
-impl RouteChange {
+impl ChangedRoute {
     /// The episode at an end called `end`, such as "this host".
     #[must_use]
     pub fn episode(&self, end: &str) -> Episode {
