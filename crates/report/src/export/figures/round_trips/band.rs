@@ -135,3 +135,60 @@ fn percentiles_by_time(points: &[(f64, f64)], parts: usize) -> BandAndMedians {
     }
     (band, line)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_core::episode::EpisodeKind;
+
+    fn series(at_s: &[f64], values_s: &[f64]) -> RoundTripSeries {
+        RoundTripSeries {
+            at_s: at_s.to_vec(),
+            values_s: values_s.to_vec(),
+            ..RoundTripSeries::default()
+        }
+    }
+
+    #[test]
+    fn round_trips_of_a_run_are_drawn_over_the_time_that_is_known() {
+        let drawn = |trips: &[RoundTripSeries]| {
+            let figure = run_over_time_figure("Round trips", trips, &[])?;
+            match figure.figure.layers.first() {
+                Some(Layer::Points { points, .. }) => Some(points.clone()),
+                other => panic!("{other:?}"),
+            }
+        };
+        // On a schedule, by its times; a message without a reply has no point.
+        let scheduled = series(&[0.0, 0.5, 1.0], &[0.01, f64::NAN, 0.02]);
+        assert_eq!(
+            drawn(&[scheduled.clone()]),
+            Some(vec![(0.0, 0.01), (1.0, 0.02)])
+        );
+        // One after the other, by what each took; with several connections nobody knows.
+        let in_turn = series(&[], &[0.25, 0.5]);
+        assert_eq!(
+            drawn(std::slice::from_ref(&in_turn)),
+            Some(vec![(0.0, 0.25), (0.25, 0.5)])
+        );
+        assert_eq!(drawn(&[in_turn.clone(), in_turn]), None);
+        assert_eq!(drawn(&[series(&[], &[0.25, f64::NAN])]), None);
+        assert_eq!(drawn(&[]), None);
+    }
+
+    #[test]
+    fn episodes_are_behind_round_trips_up_to_the_last_one() {
+        let delay = Episode {
+            kind: EpisodeKind::Delay,
+            from_s: 0.4,
+            to_s: Some(9.0),
+            direction: None,
+            evidence: String::new(),
+        };
+        let trips = [series(&[0.0, 0.5, 1.0], &[0.01, 0.04, 0.02])];
+        let figure = run_over_time_figure("Round trips", &trips, &[delay]).unwrap();
+        let Layer::Span { from, to, .. } = &figure.figure.layers[0] else {
+            panic!("another layer");
+        };
+        assert_eq!((*from, *to), (0.4, 1.0));
+    }
+}
