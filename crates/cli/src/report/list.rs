@@ -3,6 +3,7 @@
 use super::answer::AnswerArgs;
 use super::unknown_name::tags_there_are;
 use crate::exit::Failure;
+use crate::output::line_width;
 use caudal_core::date::parse_utc;
 use caudal_core::units::parse_duration;
 use caudal_report::entries_as_csv;
@@ -19,7 +20,7 @@ pub struct ListArgs {
     /// Show what has all of these words in its id, kind, tool, peer, title, command or tags
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
-    /// Show this kind only: tcp, udp, rtt, find-rate, trial or study
+    /// Show this kind only: tcp, udp, rtt, connect, quality, file, path, find-rate, trial or study
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(kinds()), hide_possible_values = true, help_heading = "Filter")]
     pub kind: Option<String>,
     /// Show the trials of this study: its id, or the name of its experiment
@@ -99,7 +100,7 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
             .answer
             .print(&[], Some(entries_as_csv(&entries).trim_end()));
     }
-    let mut lines = entry_lines(&entries, more);
+    let mut lines = entry_lines(&entries, more, line_width());
     if let (true, Some(tag)) = (entries.is_empty(), &args.tag) {
         lines.push(format!("of the tag {tag:?}: {}", tags_there_are(store)));
     }

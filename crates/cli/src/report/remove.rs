@@ -3,7 +3,7 @@
 use super::answer::AnswerArgs;
 use super::list::{self, Since};
 use crate::exit::Failure;
-use crate::output::fold;
+use crate::output::{fold, line_width};
 use caudal_report::stored_text::entry_lines;
 use caudal_store::{Filter, RemovedAmount, Store, StoreEntry, short_id};
 use caudal_views::text::{self, counted};
@@ -77,7 +77,7 @@ pub(super) fn prune(store: &mut Store, args: &PruneArgs) -> Result<(), Failure> 
         let line = removed(store, &ids)?;
         return AnswerArgs::default().print(&[fold(&line, 4)], None);
     }
-    let mut lines = entry_lines(&entries, false);
+    let mut lines = entry_lines(&entries, false, line_width());
     let studies = entries.iter().filter(|entry| entry.kind == "study").count() as u64;
     let amount = RemovedAmount {
         runs: entries.len() as u64 - studies,

@@ -3,39 +3,60 @@
 use caudal_core::date::rfc3339;
 use caudal_core::text::ExternalText;
 use caudal_store::{StoreEntry, short_id};
-use caudal_views::text::{self, WIDTH};
+use caudal_views::text;
+use caudal_views::width::LineWidth;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The lines of a list; `more` where some are left out.
+/// Maximum width of the column of results: a longer one pushes its description to the right.
+const MAX_RESULT_WIDTH: usize = 34;
+/// Flags of a command that concern its output alone.
+const OUTPUT_FLAGS: [&str; 8] = [
+    "-q",
+    "--quiet",
+    "-v",
+    "--verbose",
+    "--json",
+    "--csv",
+    "--json-stream",
+    "--no-store",
+];
+
+/// The lines of a list, none wider than `width`; `more` where some are left out.
 #[must_use]
-pub fn entry_lines(entries: &[StoreEntry], more: bool) -> Vec<String> {
+pub fn entry_lines(entries: &[StoreEntry], more: bool, width: LineWidth) -> Vec<String> {
     if entries.is_empty() {
         return vec!["no matching runs".to_owned()];
     }
+    let results: Vec<String> = entries.iter().map(entry_result).collect();
+    let widest = results.iter().map(|result| result.chars().count()).max();
+    let room = widest.unwrap_or(0).clamp("result".len(), MAX_RESULT_WIDTH);
     let mut lines = vec![format!(
-        "{:<8}  {:<16}  {:<9}  {:<22}  {}",
-        "id", "started (UTC)", "kind", "result", "description"
+        "{:<8}  {:<16}  {:<9}  {:<room$}  {}",
+        "id", "started (UTC)", "kind", "result", "asked"
     )];
-    lines.extend(entries.iter().map(line));
+    let rows = entries.iter().zip(&results);
+    lines.extend(rows.map(|(entry, result)| line(entry, result, room)));
     if more {
         lines.push("… and more: see --limit, or add a filter (--help)".to_owned());
     }
-    lines
+    let max = width.columns().unwrap_or(usize::MAX);
+    let fitted = lines
+        .iter()
+        .map(|line| text::truncated(line.trim_end(), max));
+    fitted.map(Into::into).collect()
 }
 
-/// An entry in a line that fits the terminal.
-fn line(entry: &StoreEntry) -> String {
+/// An entry in a line, with `room` columns for its result.
+fn line(entry: &StoreEntry, result: &str, room: usize) -> String {
     let started = rfc3339(entry.started_ns.max(0) as u64);
-    let line = format!(
-        "{}  {}  {:<9}  {:<22}  {}",
+    format!(
+        "{}  {}  {:<9}  {result:<room$}  {}",
         short_id(&entry.id),
         started[..16].replace('T', " "),
         entry.kind,
-        entry_result(entry),
         what(entry),
-    );
-    text::truncated(line.trim_end(), WIDTH).into_owned()
+    )
 }
 
 /// The most important results.
@@ -65,18 +86,30 @@ pub(super) fn entry_result(entry: &StoreEntry) -> String {
     parts.join(", ")
 }
 
-/// The case, tags, title and peer.
+/// The case, tags and title, or what was asked, by which runs with one host are told apart.
 fn what(entry: &StoreEntry) -> String {
     let mut parts = Vec::new();
     parts.extend(entry.name.as_ref().map(ToString::to_string));
     parts.extend(entry.trial.as_ref().map(|of| of.case.clone()));
     parts.extend(entry.tags.iter().map(|tag| format!("#{tag}")));
-    match (&entry.title, &entry.peer) {
-        (Some(title), _) => parts.push(title.to_string()),
-        (None, Some(peer)) => parts.push(peer.to_string()),
-        (None, None) => {}
+    let peer = || entry.peer.as_ref().map(ToString::to_string);
+    match &entry.title {
+        Some(title) => parts.push(title.to_string()),
+        None => parts.extend(asked(&entry.command).or_else(peer)),
     }
     parts.join(" ")
+}
+
+/// The words of a command of this program behind its name and kind, without those that concern the output; `None` where there are none,
+/// or it is a command of another program.
+fn asked(command: &ExternalText) -> Option<String> {
+    let command = command.to_string();
+    let (_, words) = command.strip_prefix("caudal ")?.split_once(' ')?;
+    let words: Vec<&str> = words
+        .split(' ')
+        .filter(|word| !OUTPUT_FLAGS.contains(word))
+        .collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 /// An entry in documents, with its start as a date too.
@@ -189,9 +222,13 @@ mod tests {
             outcome: "done".into(),
             ..entry()
         };
-        for line in entry_lines(&[entry(), study, trial], true) {
-            assert!(line.chars().count() <= WIDTH, "{line}");
-            assert!(!line.ends_with(' '), "{line:?}");
+        for columns in [60, 80, 120] {
+            let width = LineWidth::of_columns(columns);
+            let entries = [entry(), study.clone(), trial.clone()];
+            for line in entry_lines(&entries, true, width) {
+                assert!(line.chars().count() <= columns, "{line}");
+                assert!(!line.ends_with(' '), "{line:?}");
+            }
         }
         let both = StoreEntry {
             headline: Headline {
@@ -204,10 +241,28 @@ mod tests {
             ..entry()
         };
         assert_eq!(entry_result(&both), "up 23.40 Mbit/s, down 100 Mbit/s");
-        let shown = line(&entry());
-        assert!(
-            shown.starts_with("1a2b3c4d  2026-11-21 21:10  find-rate  123.4 Mbit/s, 1.230 % lost"),
-            "{shown}"
+        let shown = &entry_lines(&[entry()], false, LineWidth::UNLIMITED)[1];
+        assert_eq!(
+            shown,
+            "1a2b3c4d  2026-11-21 21:10  find-rate  123.4 Mbit/s, 1.230 % lost, cut short  \
+             #golden #say \"x\" far --find-rate 0.1%, really"
         );
+    }
+
+    #[test]
+    fn what_was_asked_tells_runs_with_one_host_apart() {
+        let shown = |command: &str| {
+            what(&StoreEntry {
+                command: command.into(),
+                tags: Vec::new(),
+                peer: Some("10.0.0.2:5201".into()),
+                ..entry()
+            })
+        };
+        assert_eq!(shown("caudal tcp far -R -w 64k -q --json"), "far -R -w 64k");
+        // A command without a host, of this machine, and one of another program.
+        for command in ["caudal tcp", "caudal tcp --json", "iperf3 -c far"] {
+            assert_eq!(shown(command), "10.0.0.2:5201", "{command}");
+        }
     }
 }
