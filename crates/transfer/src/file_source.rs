@@ -25,19 +25,20 @@ pub(super) enum ReadAhead {
 /// A sender's source of a file's bytes.
 pub(super) struct FileSource {
     file: SourceFile,
-    digest: [u8; 32],
+    /// `None` where it is computed as the file is read ahead.
+    digest: Option<[u8; 32]>,
     ring: RunRing,
     read_ahead: ReadAhead,
 }
 
 impl FileSource {
-    /// The source of a file with this digest from `offset` on.
+    /// The source of a file with this digest from `offset` on. Without one it is computed as the file is read ahead, from its beginning.
     ///
     /// # Errors
     /// When the kernel gives no thread.
     pub(super) fn start(
         file: SourceFile,
-        digest: [u8; 32],
+        digest: Option<[u8; 32]>,
         offset: u64,
         read_ahead: ReadAhead,
     ) -> io::Result<Self> {
@@ -49,10 +50,11 @@ impl FileSource {
         };
         let (ring, filler) = run_ring(runs, run_bytes, offset, Some(total));
         let reader = file.clone();
+        let hasher = digest.is_none().then(blake3::Hasher::new);
         if read_ahead == ReadAhead::On && left > 0 {
             thread::Builder::new()
                 .name("read ahead".to_owned())
-                .spawn(move || fill(&reader, filler, offset))?;
+                .spawn(move || fill(&reader, filler, offset, hasher))?;
         }
         Ok(Self {
             file,
@@ -63,8 +65,13 @@ impl FileSource {
     }
 }
 
-/// Reads the file from `offset` to its end, as there is room.
-fn fill(file: &SourceFile, mut filler: RunFiller, mut offset: u64) {
+/// Reads the file from `offset` to its end, as there is room, and computes its digest where there is a hasher.
+fn fill(
+    file: &SourceFile,
+    mut filler: RunFiller,
+    mut offset: u64,
+    mut hasher: Option<blake3::Hasher>,
+) {
     let total = file.state().bytes;
     while offset < total {
         let Some(mut run) = filler.empty_run() else {
@@ -75,8 +82,14 @@ fn fill(file: &SourceFile, mut filler: RunFiller, mut offset: u64) {
             filler.fail(error.to_string());
             return;
         }
-        filler.push(run, count);
         offset += count as u64;
+        if let Some(hasher) = &mut hasher {
+            hasher.update(&run[..count]);
+            if offset == total {
+                filler.set_digest(hasher.finalize().into());
+            }
+        }
+        filler.push(run, count);
     }
 }
 
@@ -115,7 +128,7 @@ impl ContentSource for FileSource {
     }
 
     fn digest(&self) -> Option<[u8; 32]> {
-        Some(self.digest)
+        self.digest.or_else(|| self.ring.digest())
     }
 
     fn failure(&self) -> Option<String> {
@@ -123,5 +136,28 @@ impl ContentSource for FileSource {
             ReadAhead::On => self.ring.failure(),
             ReadAhead::Off => self.file.check().err().map(|error| error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, File};
+
+    #[test]
+    fn the_digest_of_a_file_that_is_read_ahead_is_known_at_its_end() {
+        let content: Vec<u8> = (0..3_000_000_u32).map(|at| (at % 251) as u8).collect();
+        let at = std::env::temp_dir().join(format!("caudal-read-ahead-{}", std::process::id()));
+        fs::write(&at, &content).unwrap();
+        let file = SourceFile::new(File::open(&at).unwrap(), "content").unwrap();
+        fs::remove_file(&at).unwrap();
+        let mut source = FileSource::start(file, None, 0, ReadAhead::On).unwrap();
+        while source.available() < content.len() as u64 {
+            thread::yield_now();
+        }
+        let mut read = vec![0; content.len()];
+        source.read(0, &mut read);
+        assert!(read == content);
+        assert_eq!(source.digest(), Some(blake3::hash(&content).into()));
     }
 }

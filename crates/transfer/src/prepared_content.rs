@@ -174,6 +174,16 @@ impl PreparedContent {
         })))
     }
 
+    /// A file that was opened, whose digest is computed while it is sent.
+    pub(super) fn of_file_while_sent(file: SourceFile) -> Self {
+        Self(Arc::new(ContentParts {
+            content: TransferContent::File(file.identity()),
+            origin: ContentOrigin::File(file),
+            digest: None,
+            _room: None,
+        }))
+    }
+
     /// Standard input, which the receiver is to know by `name`.
     ///
     /// # Errors
@@ -208,9 +218,9 @@ impl PreparedContent {
         is_sent_by_kernel: bool,
     ) -> Result<Box<dyn ContentSource>, TransferFileError> {
         let failed = |cause| TransferFileError::kernel("read", &self.name(), cause);
-        let digest = self.0.digest.unwrap_or_default();
+        let digest = self.0.digest;
         Ok(match &self.0.origin {
-            ContentOrigin::Generated(content) => Box::new(match self.0.digest {
+            ContentOrigin::Generated(content) => Box::new(match digest {
                 Some(digest) => GeneratedSource::new(content.clone(), digest),
                 None => GeneratedSource::with_digest_under_way(content.clone()),
             }),

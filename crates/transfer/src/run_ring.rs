@@ -175,9 +175,14 @@ impl RunFiller {
         self.state.available.store(self.offset, Ordering::Release);
     }
 
+    /// The digest of the whole content, before its last run is handed over where its size is known.
+    pub(super) fn set_digest(&self, digest: [u8; 32]) {
+        let _ = self.state.digest.set(digest);
+    }
+
     /// The end was reached, with the digest of the whole content.
     pub(super) fn end(&self, digest: [u8; 32]) {
-        let _ = self.state.digest.set(digest);
+        self.set_digest(digest);
         self.state.total.store(self.offset, Ordering::Release);
     }
 
