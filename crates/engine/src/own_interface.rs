@@ -8,6 +8,8 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 
 /// Minimum time between two looks, ns.
 const LOOK_NS: u64 = 200_000_000;
+/// The same of the route, for which the kernel is asked several things, ns.
+const ROUTE_LOOK_NS: u64 = 1_000_000_000;
 
 /// The watch over the interface of this host that a test uses.
 pub(crate) struct OwnInterface {
@@ -18,6 +20,7 @@ pub(crate) struct OwnInterface {
     watch: InterfaceWatch,
     routes: RouteWatch,
     due_ns: u64,
+    route_due_ns: u64,
 }
 
 /// What became of the interface and the route.
@@ -45,11 +48,14 @@ impl OwnInterface {
         let is_bound = matches!(bound_device(connection), Ok(Some(_)));
         let mut own = Self {
             ends: ends.filter(|_| !is_bound),
-            index: route.map(|route| route.index),
+            index: route.as_ref().map(|route| route.index),
             watch: InterfaceWatch::new(start_ns),
             routes: RouteWatch::new(start_ns),
             due_ns: start_ns,
+            route_due_ns: start_ns + ROUTE_LOOK_NS,
         };
+        own.routes
+            .read(start_ns, route.as_ref().map(describe).as_deref());
         own.look(start_ns);
         own
     }
@@ -72,7 +78,10 @@ impl OwnInterface {
     }
 
     fn take_look(&mut self, now_ns: u64) {
-        self.look_at_route(now_ns);
+        if now_ns >= self.route_due_ns {
+            self.route_due_ns = now_ns + ROUTE_LOOK_NS;
+            self.look_at_route(now_ns);
+        }
         let Some(index) = self.index else {
             return;
         };

@@ -8,7 +8,7 @@ use caudal_views::column::{Column, optional};
 use serde::Deserialize;
 
 /// The columns of a list as comma-separated values.
-pub const LIST_COLUMNS: [Column<StoreEntry>; 22] = [
+pub const LIST_COLUMNS: [Column<StoreEntry>; 23] = [
     Column::new("id", "", "the id: 32 hexadecimal digits", |entry| {
         entry.id.clone()
     }),
@@ -123,6 +123,12 @@ pub const LIST_COLUMNS: [Column<StoreEntry>; 22] = [
         "",
         "the times in which the test did not run its usual course; empty where there were none",
         |entry| optional(entry.headline.episodes),
+    ),
+    Column::new(
+        "result",
+        "",
+        "the narrow link of a path, the grade and the added delay of a test of latency under load, connections per second: as text; empty for other kinds",
+        |entry| optional(entry.headline.result.as_ref()),
     ),
 ];
 

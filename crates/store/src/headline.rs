@@ -8,13 +8,18 @@ use caudal_core::loss::Loss;
 use caudal_core::path::{HopAnswering, PathHop, PathReport};
 use caudal_core::plan::Direction;
 use caudal_core::quality::{ProbeKind, QualityReport};
+use caudal_core::quantity::Unit;
 use caudal_core::run::{FlowReport, RoundTripSummary, Run, RunResult};
 use caudal_core::summary::DirectionSummary;
 use caudal_core::transfer::FileReport;
 
 /// The most important results of a run, which a list shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Headline {
+    /// The one result of a kind whose result is not a goodput, a loss or a round-trip time, as text: the narrow link of a path, the grade and
+    /// the added delay of a test of latency under load, connections per second. Absent for the others, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
     /// The payload received, bit/s, all directions together.
     pub goodput_bps: Option<f64>,
     /// The fraction of datagrams or messages lost, 0 to 1.
@@ -106,6 +111,7 @@ fn of_path(report: &PathReport) -> Headline {
     let host = report.hops.last();
     let host = host.filter(|hop| hop.address == Some(report.target.address));
     Headline {
+        result: narrow_link(report),
         goodput_bps: None,
         // What a hop does not answer because it limits its answers is not lost.
         loss: host
@@ -114,6 +120,35 @@ fn of_path(report: &PathReport) -> Headline {
         rtt_us: host.and_then(|hop| Some(hop.rtt_ms?.mean * 1e3)),
         ..Headline::default()
     }
+}
+
+/// The narrow link of a path: as both ends found it in each direction, or else as its hops show it.
+fn narrow_link(report: &PathReport) -> Option<String> {
+    let rate = |bps: f64| Unit::BitPerSecond.show(bps);
+    let ends = report.between_ends.iter();
+    let directions = ends.flat_map(|ends| &ends.directions);
+    let known: Vec<String> = directions
+        .filter_map(|one| {
+            let capacity = one.narrow.as_ref()?.capacity_bps.as_ref()?;
+            Some(format!("{} {}", one.direction.name(), rate(capacity.mean)))
+        })
+        .collect();
+    if !known.is_empty() {
+        return Some(format!("narrow: {}", known.join(", ")));
+    }
+    let narrow = report.narrow.as_ref()?;
+    Some(format!("narrow: {}", rate(narrow.capacity_bps.mean)))
+}
+
+/// The grade of a test of latency under load, and what its loads added to the round-trip time on average.
+fn grade(report: &QualityReport) -> String {
+    report.grade.as_ref().map_or_else(
+        || "no grade".to_owned(),
+        |graded| {
+            let added = Unit::Seconds.show(graded.increase_us.max(0.0) / 1e6);
+            format!("{}, +{added}", graded.grade.name())
+        },
+    )
 }
 
 /// The headline of file transfers: of one cell its goodput and loss; of several there is no one goodput.
@@ -133,7 +168,9 @@ fn of_transfers(report: &FileReport) -> Headline {
 /// The headline of a test of the connection rate: a handshake is a round trip.
 fn of_connect(report: &ConnectReport) -> Headline {
     let failed = report.failures.total() as f64;
+    let per_s = report.per_s.as_ref();
     Headline {
+        result: per_s.map(|per_s| format!("{:.0} a second", per_s.mean)),
         loss: (report.attempts > 0).then(|| failed / report.attempts as f64),
         rtt_us: report.connect.map(|times| times.mean_us),
         ..Headline::default()
@@ -149,6 +186,7 @@ fn of_quality(report: &QualityReport) -> Headline {
     let udp = last.probe(ProbeKind::Udp);
     let retransmits = loads().filter_map(|load| load.tcp?.retransmits);
     Headline {
+        result: Some(grade(report)),
         goodput_bps: sum(loads().filter_map(DirectionSummary::goodput_mean)),
         loss: udp.map(|udp| udp.lost as f64 / udp.sent.max(1) as f64),
         rtt_us: udp.map(|udp| udp.mean_us),
@@ -323,5 +361,23 @@ mod tests {
             shown.goodput_bps,
             Some(number(&document, "/search/rate_bps"))
         );
+    }
+
+    #[test]
+    fn kinds_with_another_result_have_it_as_text() {
+        let result = |grade: serde_json::Value| {
+            let report = serde_json::json!({
+                "phases": [{
+                    "load": "download", "start_s": 0.0, "duration_s": 5.0, "ramp_s": 1.0, "directions": [],
+                    "probes": [], "one_way": [], "added": []}],
+                "grade": grade, "advice": [], "intervals": [], "confidence": 0.95});
+            of_quality(&serde_json::from_value(report).unwrap()).result
+        };
+        let graded = serde_json::json!({"grade": "B", "increase_us": 44_100.0});
+        assert_eq!(result(graded).as_deref(), Some("B, +44.10 ms"));
+        let without = serde_json::Value::Null;
+        assert_eq!(result(without).as_deref(), Some("no grade"));
+        let (shown, _) = headline("rtt-tcp");
+        assert_eq!(shown.result, None);
     }
 }

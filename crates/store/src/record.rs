@@ -39,7 +39,7 @@ impl Store {
             let headline = &run.headline;
             writer
                 .execute(
-                    "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     params![
                         run.id,
                         run.kind.name(),
@@ -62,6 +62,7 @@ impl Store {
                         headline.up_bps,
                         headline.down_bps,
                         headline.episodes,
+                        headline.result,
                     ],
                 )
                 .map_err(|error| match trial {

@@ -22,7 +22,7 @@ SELECT run.id, entry.started_ns, run.kind, run.tool, run.peer, run.title, run.co
     run.study, run.study_case, run.repeat, run.position, run.baseline,
     run.goodput_bps, run.loss, run.rtt_us, run.retransmits,
     run.environment, run.varying, document.machines, document.size, document.packed,
-    run.up_bps, run.down_bps, run.episodes
+    run.up_bps, run.down_bps, run.episodes, run.result
 FROM run JOIN entry ON entry.id = run.id JOIN document ON document.run = run.id";
 
 impl Store {
@@ -200,5 +200,6 @@ pub(super) fn headline(row: &Row<'_>) -> rusqlite::Result<Headline> {
         up_bps: row.get("up_bps")?,
         down_bps: row.get("down_bps")?,
         episodes: row.get("episodes")?,
+        result: row.get("result")?,
     })
 }

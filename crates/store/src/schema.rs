@@ -7,7 +7,7 @@ pub(super) const APPLICATION_ID: i64 = 0x6361_7564;
 
 /// The migrations from each version to the next, starting with the empty file. A step that has been released is never
 /// changed: a later one changes its result.
-pub(super) const MIGRATIONS: [&str; 4] = [TABLES, LISTS, DIRECTIONS, EPISODES];
+pub(super) const MIGRATIONS: [&str; 5] = [TABLES, LISTS, DIRECTIONS, EPISODES, RESULTS];
 
 /// Version 1: the tables.
 const TABLES: &str = "
@@ -137,6 +137,17 @@ CREATE VIEW runs AS
     SELECT entry.id, datetime(started_ns / 1000000000, 'unixepoch') AS started, started_ns,
         kind, tool, peer, title, command, outcome, study, study_case, repeat, position, baseline,
         goodput_bps, loss, rtt_us, retransmits, up_bps, down_bps, episodes
+    FROM run JOIN entry USING (id);
+";
+
+/// Version 5: the result of kinds whose result is not one of those numbers.
+const RESULTS: &str = "
+ALTER TABLE run ADD COLUMN result TEXT;
+DROP VIEW runs;
+CREATE VIEW runs AS
+    SELECT entry.id, datetime(started_ns / 1000000000, 'unixepoch') AS started, started_ns,
+        kind, tool, peer, title, command, outcome, study, study_case, repeat, position, baseline,
+        goodput_bps, loss, rtt_us, retransmits, up_bps, down_bps, episodes, result
     FROM run JOIN entry USING (id);
 ";
 
@@ -350,12 +361,13 @@ mod tests {
             MIGRATIONS[1],
             MIGRATIONS[2],
             MIGRATIONS[3],
+            MIGRATIONS[4],
             "CREATE TABLE more (x) STRICT; nonsense",
         ];
         assert!(migrate(&mut store.connection, &steps).is_err());
         drop(store);
         let store = directory.open();
         assert_eq!(found(&store, &id(1)), run(1));
-        assert_eq!(store.summary().unwrap().version, 4);
+        assert_eq!(store.summary().unwrap().version, 5);
     }
 }

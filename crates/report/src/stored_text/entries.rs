@@ -64,7 +64,10 @@ pub(super) fn entry_result(entry: &StoreEntry) -> String {
     let mut parts = Vec::new();
     parts.extend(entry.trials.map(|trials| text::counted(trials, "trial")));
     let headline = &entry.headline;
+    parts.extend(headline.result.clone());
+    let is_told = headline.result.is_some();
     match headline.up_bps.zip(headline.down_bps) {
+        _ if is_told => {}
         // The sum of both is the rate of no link.
         Some((up, down)) if headline.goodput_bps.is_some() => {
             parts.push(format!("up {}, down {}", text::bits(up), text::bits(down)));
@@ -74,7 +77,7 @@ pub(super) fn entry_result(entry: &StoreEntry) -> String {
     if let Some(loss) = headline.loss.filter(|loss| *loss > 0.0) {
         parts.push(format!("{} lost", text::percent(loss)));
     }
-    if headline.goodput_bps.is_none() {
+    if headline.goodput_bps.is_none() && !is_told {
         parts.extend(headline.rtt_us.map(text::time_us));
     }
     if let Some(episodes) = headline.episodes {

@@ -161,7 +161,7 @@ mod tests {
         // On a schedule, by its times; a message without a reply has no point.
         let scheduled = series(&[0.0, 0.5, 1.0], &[0.01, f64::NAN, 0.02]);
         assert_eq!(
-            drawn(&[scheduled.clone()]),
+            drawn(std::slice::from_ref(&scheduled)),
             Some(vec![(0.0, 0.01), (1.0, 0.02)])
         );
         // One after the other, by what each took; with several connections nobody knows.
