@@ -43,7 +43,7 @@ impl From<NotAdmitted> for ClientRefusal {
     fn from(error: NotAdmitted) -> Self {
         let kind = match error {
             NotAdmitted::Address(_) => Refusal::Denied,
-            NotAdmitted::NoPlace(_) => Refusal::Full,
+            NotAdmitted::NoPlace(_) | NotAdmitted::Memory(_) => Refusal::Full,
         };
         Self::new(kind, error.to_string())
     }

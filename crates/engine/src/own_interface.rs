@@ -119,8 +119,9 @@ impl OwnInterface {
             .ends
             .and_then(|(local, peer)| route_of_connection(local, peer));
         let text = route.as_ref().map(describe);
-        let is_another = self.routes.read(now_ns, text.as_deref());
-        if let Some(route) = route.filter(|_| is_another)
+        self.routes.read(now_ns, text.as_deref());
+        // An interface that was made anew has the name of the one before, and another index.
+        if let Some(route) = route
             && self.index != Some(route.index)
         {
             self.index = Some(route.index);

@@ -9,7 +9,6 @@
 mod address_validation;
 mod budget;
 mod client_source;
-mod client_thread;
 mod connection_reader;
 mod counters;
 mod credit;
@@ -56,7 +55,6 @@ mod write_pacer;
 pub use address_validation::{AddressProof, AntiAmplificationLimit, UnvalidatedSocket};
 pub use budget::ByteBudget;
 pub use client_source::ClientSource;
-pub use client_thread::spawn_client_thread;
 pub use counters::FlowCounters;
 pub use credit::{CreditGrant, CreditId};
 pub use datagram_account::DatagramAccount;

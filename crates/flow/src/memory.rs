@@ -81,28 +81,6 @@ pub struct MemoryExhausted {
     pub total: ByteCount,
 }
 
-impl MemoryExhausted {
-    /// Checks that this process may map `bytes` more, and some beside them: an allocation that fails ends it.
-    ///
-    /// # Errors
-    /// When its limit (`ulimit -v`) does not leave so much.
-    pub fn check_address_space(bytes: u64) -> Result<(), Self> {
-        let Some(space) = address_space() else {
-            return Ok(());
-        };
-        let free = space.left.saturating_sub(SPARE_ADDRESS_SPACE);
-        if bytes <= free {
-            return Ok(());
-        }
-        Err(Self {
-            whose: "this process (ulimit -v)",
-            wanted: ByteCount::new(bytes),
-            free: ByteCount::new(free),
-            total: ByteCount::new(space.total),
-        })
-    }
-}
-
 impl From<MemoryExhausted> for io::Error {
     fn from(error: MemoryExhausted) -> Self {
         Self::new(io::ErrorKind::OutOfMemory, error)
@@ -181,6 +159,30 @@ impl MemoryBudget {
         of_source.min(self.all.free() / PART_OF_TEST)
     }
 
+    /// Checks that this process may map `bytes` more, and some beside them: an allocation that fails ends it. One without a budget serves
+    /// its own user, who sets the limit, and refuses nobody.
+    ///
+    /// # Errors
+    /// When its limit (`ulimit -v`) does not leave so much.
+    pub fn check_address_space(&self, bytes: u64) -> Result<(), MemoryExhausted> {
+        if self.all.total == u64::MAX {
+            return Ok(());
+        }
+        let Some(space) = address_space() else {
+            return Ok(());
+        };
+        let free = space.left.saturating_sub(SPARE_ADDRESS_SPACE);
+        if bytes <= free {
+            return Ok(());
+        }
+        Err(MemoryExhausted {
+            whose: "this process (ulimit -v)",
+            wanted: ByteCount::new(bytes),
+            free: ByteCount::new(free),
+            total: ByteCount::new(space.total),
+        })
+    }
+
     /// `true` where more than half of the memory of all clients is reserved.
     #[must_use]
     pub fn is_short(&self) -> bool {
@@ -215,9 +217,8 @@ impl MemoryReservation {
             total: ByteCount::new(share.total),
         };
         let budget = &self.budget;
-        // A program of one client, which has no budget, has nobody to refuse.
-        if wanted > 0 && budget.all.total < u64::MAX {
-            MemoryExhausted::check_address_space(wanted)?;
+        if wanted > 0 {
+            budget.check_address_space(wanted)?;
         }
         if let Some(source) = &budget.source {
             source

@@ -4,7 +4,6 @@ use super::counters::FlowCounters;
 use super::signals::{FlowSignals, StartGate};
 use super::tcp_state::tcp_state;
 use super::test_limit::TestLimit;
-use crate::memory::MemoryExhausted;
 use crate::socket::DataSocket;
 use crate::wakeup::Waker;
 use caudal_core::plan::PlannedFlow;
@@ -154,9 +153,11 @@ impl FlowThread {
         task: FlowWork,
     ) -> io::Result<Self> {
         let inner = context.clone();
-        // A client has nobody to refuse.
-        if context.limit.is_some() {
-            MemoryExhausted::check_address_space(STACK_BYTES as u64)?;
+        if let Some(limit) = &context.limit {
+            limit
+                .server()
+                .memory
+                .check_address_space(STACK_BYTES as u64)?;
         }
         let thread = thread::Builder::new()
             .name(format!("flow {}", flow.id))

@@ -3,13 +3,13 @@
 use caudal_engine::ClientRefusal;
 use caudal_engine::admission::{Admission, NotAdmitted, Place, Places, Release};
 use caudal_flow::socket::{Accepted, ReservedListener, canonical};
-use caudal_flow::{StopSignal, join_finished, join_within, spawn_client_thread};
+use caudal_flow::{StopSignal, join_finished, join_within};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::poll::poll_readable;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// The stack of a session's thread, bytes.
@@ -93,14 +93,16 @@ impl<S: StreamServer> StreamAcceptor<S> {
 
     fn begin_session(&mut self, stream: TcpStream, peer: SocketAddr) -> Result<(), ClientRefusal> {
         self.server.admission().check_address(peer.ip())?;
+        self.server.admission().check_memory()?;
         let pending = self.server.pending();
         let pending = pending
             .take_any(peer.ip(), || Release::of_connection(&stream))
             .map_err(NotAdmitted::from)?;
         let server = Arc::clone(&self.server);
-        let name = S::SESSION_NAME.to_owned();
-        let serve = move || server.serve(stream, peer, pending);
-        let session = spawn_client_thread(name, SESSION_STACK_BYTES, serve)
+        let session = thread::Builder::new()
+            .name(S::SESSION_NAME.to_owned())
+            .stack_size(SESSION_STACK_BYTES)
+            .spawn(move || server.serve(stream, peer, pending))
             .map_err(|cause| ClientRefusal::host(format_args!("no thread for it: {cause}")))?;
         self.sessions.push(session);
         Ok(())

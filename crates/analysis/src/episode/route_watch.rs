@@ -24,24 +24,21 @@ impl RouteWatch {
         }
     }
 
-    /// Takes the route at `now_ns`, such as "by eth0 through 192.0.2.1"; `None` where there is none. `true` when it is another one than
-    /// before: what went and came back as it was is an outage, and no change.
-    pub fn read(&mut self, now_ns: u64, route: Option<&str>) -> bool {
+    /// Takes the route at `now_ns`, such as "by eth0 through 192.0.2.1"; `None` where there is none: what goes and comes back as it was is
+    /// an outage, and no change.
+    pub fn read(&mut self, now_ns: u64, route: Option<&str>) {
         let Some(after) = route else {
-            return false;
+            return;
         };
         let before = self.route.replace(after.to_owned());
-        let Some(before) = before.filter(|before| before != after) else {
-            return false;
-        };
-        if self.changes.len() < MAX_CHANGES {
+        let before = before.filter(|before| before != after);
+        if let Some(before) = before.filter(|_| self.changes.len() < MAX_CHANGES) {
             self.changes.push(ChangedRoute {
                 at_s: now_ns.saturating_sub(self.start_ns) as f64 / 1e9,
                 before: before.into(),
                 after: after.into(),
             });
         }
-        true
     }
 
     /// The changes in order.

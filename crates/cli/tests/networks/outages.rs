@@ -32,6 +32,10 @@ pub fn trials() -> Vec<Trial> {
         ),
         in_network("an_interface_that_is_removed_is_named", removed_interface),
         in_network(
+            "an_interface_that_is_made_anew_ends_its_outage",
+            interface_made_anew,
+        ),
+        in_network(
             "another_route_is_named_at_the_end_that_takes_it",
             changed_routes,
         ),
@@ -287,6 +291,31 @@ fn removed_interface() {
         let told = messages(&run, "interface_down");
         let is_told = |message: &&str| message.ends_with("v0 of this host was removed");
         assert!(told.iter().any(is_told), "{words}: {told:?}");
+    }
+}
+
+/// An interface that is made anew under its name is used again, and its outage ends then.
+fn interface_made_anew() {
+    let tests = Tests::start(&["tcp -b 5M -t 12", "udp -b 1M -t 12"]);
+    let Network { client, server } = &tests.network;
+    thread::sleep(BEFORE);
+    set(client, "ip", "link del v0");
+    thread::sleep(OUTAGE);
+    let pair = format!("link add name v0 type veth peer name v0 netns {server}");
+    set(client, "ip", &pair);
+    for (space, address) in [(client, "10.77.0.1/24"), (server, "10.77.0.2/24")] {
+        set(space, "ip", &format!("addr add {address} dev v0"));
+        set(space, "ip", "link set v0 up");
+    }
+    for (words, run) in tests.runs(0) {
+        let (from_s, to_s) = episode(&words, &run, "interface_down");
+        let lasted_s = to_s.unwrap() - from_s;
+        assert!(
+            (1.0..6.0).contains(&lasted_s),
+            "{words}: {}",
+            run["episodes"]
+        );
+        assert!(messages(&run, "route_changed").is_empty(), "{words}: {run}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::activity::PlaceActivity;
 use super::not_admitted::NotAdmitted;
-use super::places::{NoPlace, Place, PlaceLimits, Places, Release};
+use super::places::{Place, PlaceLimits, Places, Release};
 use crate::network::Network;
 use caudal_flow::{ClientSource, MemoryBudget};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
@@ -17,6 +17,8 @@ const SHARE_OF_SOURCE: usize = 4;
 const OPENING_NS: u64 = 500_000_000;
 /// The time a client may wait for a slot when all are in use: one that has its result frees its slot shortly after.
 const SLOT_WAIT_NS: u64 = 1_000_000_000;
+/// Address space that serves one client: the stack of its thread, and what that allocates, bytes.
+const SESSION_BYTES: u64 = 1 << 20;
 /// The interval at which a client that waits asks again, ns.
 const SLOT_RETRY_NS: u64 = 5_000_000;
 
@@ -80,6 +82,17 @@ impl Admission {
         Ok(())
     }
 
+    /// Checks that this process has room for what serves one more client.
+    ///
+    /// # Errors
+    /// When its limit (`ulimit -v`) does not leave so much.
+    pub fn check_memory(&self) -> Result<(), NotAdmitted> {
+        match &self.memory {
+            Some(memory) => Ok(memory.check_address_space(SESSION_BYTES)?),
+            None => Ok(()),
+        }
+    }
+
     /// Admits a client at `address`, whose place gives way to others by `release` while it is silent.
     ///
     /// # Errors
@@ -90,7 +103,7 @@ impl Admission {
         release: impl FnOnce() -> Release,
     ) -> Result<ClientSlot, NotAdmitted> {
         self.check_address(address)?;
-        Ok(self.reserve(address, self.capacity(), release)?)
+        self.reserve(address, self.capacity(), release)
     }
 
     /// Admits the client at the other end of `stream`, which has a thread of its own, after a wait where all slots are in use.
@@ -122,10 +135,18 @@ impl Admission {
         address: IpAddr,
         max: usize,
         release: impl FnOnce() -> Release,
-    ) -> Result<ClientSlot, NoPlace> {
+    ) -> Result<ClientSlot, NotAdmitted> {
+        self.check_memory()?;
         let source = ClientSource::from(address);
+        let mut is_proven = false;
+        let release = || {
+            let release = release();
+            is_proven = matches!(release, Release::Connection(_));
+            release
+        };
         let place = self.places.take(source, max, release)?;
-        if self.memory.as_ref().is_some_and(MemoryBudget::is_short) {
+        // No test ends for the sake of an address that may be forged.
+        if is_proven && self.memory.as_ref().is_some_and(MemoryBudget::is_short) {
             self.places.end_slow_test(source);
         }
         Ok(ClientSlot {

@@ -1,6 +1,7 @@
 //! The reason why a client is not admitted.
 
 use super::places::NoPlace;
+use caudal_flow::MemoryExhausted;
 use std::net::IpAddr;
 
 /// The reason why a client is not admitted.
@@ -12,4 +13,7 @@ pub enum NotAdmitted {
     /// No place is free for it.
     #[error(transparent)]
     NoPlace(#[from] NoPlace),
+    /// The memory of this process does not suffice for it.
+    #[error(transparent)]
+    Memory(#[from] MemoryExhausted),
 }

@@ -10,14 +10,14 @@ use super::session;
 use super::shared_port::{SharedPortClient, SharedPortDelivery, SharedPortProtocol};
 use super::state::ServerState;
 use super::test_registry::ArrivedSocket;
-use crate::admission::{ClientSlot, NoPlace, NotAdmitted, Release, choose_to_give_way};
+use crate::admission::{ClientSlot, NotAdmitted, Release, choose_to_give_way};
 use crate::client_refusal::ClientRefusal;
 use crate::workload::ConnectionAnswer;
 use caudal_core::plan::MAX_DATAGRAM;
 use caudal_flow::socket::{
     Accepted, ReservedListener, canonical, is_out_of_descriptors, reply_udp_socket,
 };
-use caudal_flow::{ClientSource, join_finished, spawn_client_thread};
+use caudal_flow::{ClientSource, join_finished};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::process::open_file_limit;
@@ -321,9 +321,9 @@ impl Acceptor {
                 self.begin_session(Protocol::Native, one, slot, serve);
                 None
             }
-            Err(no_place) => {
+            Err(reason) => {
                 if !one.may_wait_for_slot(&self.state) {
-                    one.refuse(&self.state, NotAdmitted::from(no_place).into());
+                    one.refuse(&self.state, reason.into());
                 }
                 Some(one)
             }
@@ -374,9 +374,9 @@ impl Acceptor {
                 self.begin_session(name, one, slot, serve);
                 None
             }
-            Err(no_place) => {
+            Err(reason) => {
                 if !one.may_wait_for_slot(&self.state) {
-                    let refusal = NotAdmitted::from(no_place).into();
+                    let refusal = reason.into();
                     one.refuse_shared(&**protocol, &self.state, refusal);
                 }
                 Some(one)
@@ -387,8 +387,8 @@ impl Acceptor {
     /// Reserves a slot for a client.
     ///
     /// # Errors
-    /// When all slots are in use.
-    fn reserve_slot(&self, one: &PendingStream) -> Result<ClientSlot, NoPlace> {
+    /// When all slots are in use, or the memory of this process is.
+    fn reserve_slot(&self, one: &PendingStream) -> Result<ClientSlot, NotAdmitted> {
         // Clients of other protocols occupy slots as well.
         let capacity = self.state.options.capacity();
         let release = || Release::of_connection(&one.stream);
@@ -408,14 +408,16 @@ impl Acceptor {
         let PendingStream { stream, peer, .. } = one;
         self.sessions += 1;
         let (state, number) = (Arc::clone(&self.state), self.sessions);
-        let name = format!("client {number}");
-        let session = spawn_client_thread(name, SESSION_STACK_BYTES, move || {
-            serve(&state, stream, number, &slot);
-            if let Some(reason) = slot.given_up() {
-                state.send_refused(protocol, peer, ClientRefusal::given_up(reason));
-            }
-            drop(slot);
-        });
+        let session = thread::Builder::new()
+            .name(format!("client {number}"))
+            .stack_size(SESSION_STACK_BYTES)
+            .spawn(move || {
+                serve(&state, stream, number, &slot);
+                if let Some(reason) = slot.given_up() {
+                    state.send_refused(protocol, peer, ClientRefusal::given_up(reason));
+                }
+                drop(slot);
+            });
         match session {
             Ok(session) => self.state.sessions().push(session),
             Err(cause) => {

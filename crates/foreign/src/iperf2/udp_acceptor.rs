@@ -7,7 +7,7 @@ use crate::stream_acceptor::{SESSION_STACK_BYTES, STOP_TIMEOUT, wait_readable};
 use caudal_engine::ClientRefusal;
 use caudal_engine::admission::{ClientSlot, Release};
 use caudal_flow::socket::{UDP_BUFFER, canonical, reply_udp_socket};
-use caudal_flow::{AntiAmplificationLimit, join_finished, join_within, spawn_client_thread};
+use caudal_flow::{AntiAmplificationLimit, join_finished, join_within};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::udp::receive_with_destination;
 use caudal_sys::{buffers, options, udp};
@@ -20,7 +20,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 
 /// Maximum number of datagrams held for a flow whose own socket is not open yet.
 const MAX_STRAYS: usize = 1024;
@@ -189,14 +189,16 @@ impl UdpAcceptor {
     fn begin_session(&mut self, contact: FirstContact, slot: ClientSlot) {
         let peer = contact.peer;
         let state = Arc::clone(&self.state);
-        let name = "iperf2 session".to_owned();
-        let session = spawn_client_thread(name, SESSION_STACK_BYTES, move || {
-            let result = udp_session::serve(&state, contact, &slot);
-            let given_up = slot.given_up().map(ClientRefusal::given_up);
-            if let Err(refusal) = given_up.map_or(result, Err) {
-                state.send_refused(peer, refusal);
-            }
-        });
+        let session = thread::Builder::new()
+            .name("iperf2 session".to_owned())
+            .stack_size(SESSION_STACK_BYTES)
+            .spawn(move || {
+                let result = udp_session::serve(&state, contact, &slot);
+                let given_up = slot.given_up().map(ClientRefusal::given_up);
+                if let Err(refusal) = given_up.map_or(result, Err) {
+                    state.send_refused(peer, refusal);
+                }
+            });
         match session {
             Ok(session) => self.sessions.push(session),
             Err(cause) => {

@@ -33,7 +33,7 @@ pub fn entry_lines(entries: &[StoreEntry], more: bool, width: LineWidth) -> Vec<
     let room = widest.unwrap_or(0).clamp("result".len(), MAX_RESULT_WIDTH);
     let mut lines = vec![format!(
         "{:<8}  {:<16}  {:<9}  {:<room$}  {}",
-        "id", "started (UTC)", "kind", "result", "asked"
+        "id", "started (UTC)", "kind", "result", "description"
     )];
     let rows = entries.iter().zip(&results);
     lines.extend(rows.map(|(entry, result)| line(entry, result, room)));

@@ -10,6 +10,8 @@ use caudal_wire::message::{OtherTest, OwnStop};
 const MAX_STOPS: usize = 102;
 /// Maximum number of frames that a server may have counted in a second: the shortest ones at 400 Gbit/s.
 const MAX_FRAMES_PER_S: f64 = 6e8;
+/// Maximum step of a server's clock, s: more than the 584 years that its nanoseconds count.
+const MAX_STEP_S: f64 = 2e10;
 /// Maximum time between the looks of two ends of one machine at a step of its clock, s.
 const SAME_STEP_S: f64 = 1.0;
 
@@ -84,7 +86,7 @@ pub(super) fn clock_steps(steps: &[ClockStep], known: &[Episode], elapsed_s: f64
     };
     let first = steps.iter().take(MAX_STOPS);
     first
-        .filter(|step| (0.0..=elapsed_s).contains(&step.at_s) && step.by_s.is_finite())
+        .filter(|step| (0.0..=elapsed_s).contains(&step.at_s) && step.by_s.abs() <= MAX_STEP_S)
         .filter(|step| !is_told(step))
         .map(ClockStep::episode_of_server)
         .collect()
@@ -194,6 +196,7 @@ mod tests {
             step(-1.0, 1.0),
             step(11.0, 1.0),
             step(3.0, f64::NAN),
+            step(4.0, 1e300),
         ];
         let told = |known: &[Episode]| -> Vec<f64> {
             let found = clock_steps(&steps, known, 10.0).into_iter();
