@@ -43,7 +43,8 @@ impl From<NotAdmitted> for ClientRefusal {
     fn from(error: NotAdmitted) -> Self {
         let kind = match error {
             NotAdmitted::Address(_) => Refusal::Denied,
-            NotAdmitted::NoPlace(_) | NotAdmitted::Memory(_) => Refusal::Full,
+            NotAdmitted::NoPlace(_) => Refusal::Full,
+            NotAdmitted::Memory(_) => Refusal::Limit,
         };
         Self::new(kind, error.to_string())
     }

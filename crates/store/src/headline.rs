@@ -170,7 +170,7 @@ fn of_connect(report: &ConnectReport) -> Headline {
     let failed = report.failures.total() as f64;
     let per_s = report.per_s.as_ref();
     Headline {
-        result: per_s.map(|per_s| format!("{:.0} a second", per_s.mean)),
+        result: per_s.map(|per_s| Unit::ConnectionsPerSecond.show(per_s.mean)),
         loss: (report.attempts > 0).then(|| failed / report.attempts as f64),
         rtt_us: report.connect.map(|times| times.mean_us),
         ..Headline::default()
