@@ -34,6 +34,9 @@ pub struct LinkChange {
     pub delay_ns: Option<u64>,
     /// The new probability of independent loss.
     pub loss: Option<f64>,
+    /// Segmentation by the interfaces at both ends, whatever the direction.
+    #[serde(default)]
+    pub segmentation: Option<bool>,
 }
 
 /// The reply of a lab.

@@ -8,10 +8,12 @@ use crate::processes;
 use caudal_core::units::BitRate;
 use caudal_link::model::NetworkModel;
 use caudal_link::probability::Probability;
+use caudal_sys::interface;
 use caudal_sys::namespace::{NamespaceEntry, NamespaceId, NetworkNamespace};
 use caudal_sys::process;
 use caudal_topology::{Driver, LinkEnd, NodeRole, Topology};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -40,6 +42,8 @@ pub struct Lab {
     pub(crate) far_namespace: Option<NetworkNamespace>,
     /// The settings changed since the lab came up, by direction.
     pub(crate) changed: BTreeMap<LinkEnd, ChangedSettings>,
+    /// For each link, `true` while the interfaces at its ends segment packets for their hosts; `false` where the kernel drives it.
+    pub(crate) has_segmentation: Vec<bool>,
     hosts_file: PathBuf,
     pub(crate) since: Instant,
     pub(crate) warnings: Vec<String>,
@@ -75,6 +79,7 @@ impl Lab {
             emulator: None,
             far_namespace: None,
             changed: BTreeMap::new(),
+            has_segmentation: Vec::with_capacity(topology.links.len()),
             hosts_file,
             since: Instant::now(),
             warnings: Vec::new(),
@@ -101,7 +106,40 @@ impl Lab {
             let emulator = Emulator::start(model, devices);
             lab.emulator = Some(emulator.map_err(LabError::kernel("start the emulator"))?);
         }
+        for link in 0..topology.links.len() {
+            // Packet sockets and old kernels carry single frames, which is slower and otherwise the same.
+            let is_on =
+                topology.links[link].segmentation && lab.set_segmentation(link, true).is_ok();
+            lab.has_segmentation.push(is_on);
+        }
         Ok(lab)
+    }
+
+    /// Lets the interfaces at the ends of `link` segment packets, or not.
+    pub(crate) fn set_segmentation(&self, link: usize, is_on: bool) -> io::Result<()> {
+        let Some(emulator) = &self.emulator else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        if self.topology.driver(link) == Driver::Kernel {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        emulator.set_segmentation(link, is_on)?;
+        for end in &self.topology.links[link].ends {
+            let Some(host) = &self.hosts[end.node] else {
+                continue;
+            };
+            host.namespace.run(|| {
+                if is_on {
+                    // What segmentation needs.
+                    let needed = ["tx-scatter-gather", "tx-generic-segmentation"];
+                    let wanted = needed.map(|name| (name.to_owned(), true));
+                    interface::request_offloads(&end.device, &wanted)
+                } else {
+                    interface::turn_offloads_off(&end.device)
+                }
+            })?;
+        }
+        Ok(())
     }
 
     /// Creates the namespaces of hosts and routers.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use caudal_core::units::BitRate;
 use caudal_link::probability::Probability;
 use caudal_link::stage::Setting;
-use caudal_topology::{Driver, LinkEnd};
+use caudal_topology::{Driver, Duplex, LinkEnd};
 
 use crate::control::LinkChange;
 use crate::error::LabError;
@@ -45,6 +45,30 @@ impl Lab {
                 }
                 self.write_aliases(from.link);
             }
+        }
+        if let Some(is_on) = change.segmentation {
+            self.change_segmentation(link, is_on)?;
+        }
+        Ok(())
+    }
+
+    fn change_segmentation(&mut self, link: usize, is_on: bool) -> Result<(), LabError> {
+        let name = &self.topology.links[link].name;
+        if self.topology.links[link].duplex != Duplex::Full {
+            return Err(LabError::invalid(
+                format!("half-duplex link {name} carries single frames"),
+                "leave segmentation out",
+            ));
+        }
+        match self.set_segmentation(link, is_on) {
+            Ok(()) => self.has_segmentation[link] = is_on,
+            Err(cause) if cause.kind() == io::ErrorKind::Unsupported => {
+                return Err(LabError::invalid(
+                    format!("the segmentation of link {name} cannot be changed"),
+                    "use ethtool -K on its interfaces: the kernel drives the link, or packet sockets replace TAP devices",
+                ));
+            }
+            Err(cause) => return Err(LabError::kernel(format!("set link {name}"))(cause)),
         }
         Ok(())
     }

@@ -136,6 +136,7 @@ impl Lab {
             .ok_or(io::ErrorKind::NotFound)?;
         let tap = host.namespace.run(|| {
             let tap = Tap::create(&end.device)?;
+            // Single frames, until the emulator runs.
             interface::turn_offloads_off(&end.device)?;
             if let Some(speed) = speed.and_then(|speed| u32::try_from(speed).ok())
                 && speed > 0

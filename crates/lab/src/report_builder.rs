@@ -95,6 +95,8 @@ impl Lab {
             frames_read: report.frames_read,
             frames_delivered: report.frames_delivered,
             frames_refused: report.frames_refused,
+            packets_read: report.packets_read,
+            packets_delivered: report.packets_delivered,
             cpu_s: report.cpu.map(|cpu| cpu.as_secs_f64()),
             whole: report.whole,
             run: report.marked,
@@ -120,6 +122,7 @@ impl Lab {
             driver: self.topology.driver(number).to_string(),
             duplex: duplex_name(link).to_owned(),
             mtu: link.mtu,
+            segmentation: self.has_segmentation[number],
             forward: direction(0),
             backward: direction(1),
         }

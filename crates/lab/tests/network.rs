@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::fs;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,6 +16,7 @@ use caudal_link::counters::DropReason;
 use caudal_simulate::scenario::{Scenario, SimFlow, Traffic};
 use caudal_simulate::simulate;
 use caudal_simulate::tcp::TcpSettings;
+use caudal_sys::udp;
 use caudal_topology::{Preset, Topology, TopologyFile};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
@@ -31,7 +33,7 @@ type Case = (&'static str, &'static [&'static str], fn());
 const SLOW_AT_ONCE: usize = 3;
 
 /// Tests over links of 10 Mbit/s, and those that measure no rate; the longest first.
-const SLOW: [Case; 12] = [
+const SLOW: [Case; 13] = [
     (
         "tcp_beside_3_mbit_of_udp_gets_the_rest",
         &["iperf3"],
@@ -77,6 +79,11 @@ const SLOW: [Case; 12] = [
         udp_goodput("10M", "12M", 9.571, 0.007);
     }),
     ("a_link_is_changed_while_it_is_up", &["ping"], changes),
+    (
+        "packets_of_several_frames_arrive_intact_and_are_counted_as_frames",
+        &["iperf3"],
+        segmentation,
+    ),
     (
         "hosts_resolve_one_another_and_show_their_settings",
         &["ethtool", "getent"],
@@ -562,7 +569,10 @@ fn captured(path: &PathBuf) -> u64 {
 }
 
 fn counts() {
-    let text = pair("rate = \"10M\", delay = \"2ms\", loss = \"3%\", queue = { frames = 30 }");
+    // Kernel and captures count packets: single frames, so that these are the same.
+    let text = pair(
+        "rate = \"10M\", delay = \"2ms\", loss = \"3%\", queue = { frames = 30 }, segmentation = \"off\"",
+    );
     let lab = TestLab::from_text(&text);
     let files = ["h1", "h2"].map(|host| lab.directory.join(format!("{host}.pcap")));
     let captures = ["h1", "h2"].map(|host| {
@@ -746,6 +756,7 @@ fn changes() {
         rate_bps: Some(1_000_000),
         delay_ns: Some(20_000_000),
         loss: Some(0.0),
+        segmentation: None,
     };
     lab.inner.set(&change).unwrap();
     let text = lab.run("h1", "ping -4 -q -c 5 -i 0.2 -s 1472 h2");
@@ -780,6 +791,133 @@ fn changes() {
     };
     let refused = lab.inner.set(&unknown_link).unwrap_err().to_string();
     assert_eq!(refused, "there is no link \"h1-h9\"; choose one of h1-h2");
+}
+
+/// The packets of UDP and TCP that a host dropped because their checksum was wrong.
+fn checksum_errors(lab: &TestLab, host: &str) -> u64 {
+    let text = lab.run(host, "cat /proc/net/snmp /proc/net/snmp6");
+    let mut errors = 0;
+    let lines: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    for pair in lines.windows(2) {
+        let [names, values] = pair else { continue };
+        if names.len() == values.len() && names[0] == values[0] && names[0].ends_with(':') {
+            let columns = names
+                .iter()
+                .zip(values)
+                .filter(|(name, _)| **name == "InCsumErrors");
+            errors += columns
+                .map(|(_, value)| value.parse().unwrap_or(0))
+                .sum::<u64>();
+        }
+        if names[0] == "Udp6InCsumErrors" {
+            errors += names[1].parse::<u64>().unwrap();
+        }
+    }
+    errors
+}
+
+fn segmentation() {
+    // The router's kernel segments in software what was delivered to it as one, and h2's kernel checks every single frame.
+    let text = r#"
+        congestion = "cubic"
+        host = [{ name = "h1" }, { name = "h2" }]
+        router = [{ name = "r1" }]
+        link = [
+            { name = "fast", between = ["h1", "r1"], rate = "1G", delay = "1ms", loss = "0.1%", duplicate = "0.1%" },
+            { name = "last", between = ["r1", "h2"], segmentation = "off", mtu = 1400 },
+        ]"#;
+    let lab = TestLab::from_text(text);
+    let server = lab.iperf3_server("h2", 5201);
+    lab.run("h1", "iperf3 -4 -c h2 -n 20M");
+    lab.run("h1", "iperf3 -6 -c h2 -n 20M -R");
+    drop(server);
+    datagrams_arrive_intact(&lab);
+    let report = lab.report();
+    let emulator = report.emulator.as_ref().unwrap();
+    assert!(
+        emulator.packets_read < emulator.frames_read
+            && emulator.packets_delivered < emulator.frames_delivered,
+        "{emulator:?}"
+    );
+    let [fast, last] = ["fast", "last"].map(|name| link(&report, name));
+    assert!(fast.segmentation && !last.segmentation);
+    for delivered in [fast.forward.delivered(), last.forward.delivered()] {
+        // Sixteen thousand full segments, and none longer than a frame.
+        assert!(delivered.frames > 14_000 && delivered.bytes <= delivered.frames * 1518);
+    }
+    assert_eq!(checksum_errors(&lab, "h2") + checksum_errors(&lab, "h1"), 0);
+    let mut lab = lab;
+    let off = LinkChange {
+        link: "fast".to_owned(),
+        end: None,
+        rate_bps: None,
+        delay_ns: None,
+        loss: None,
+        segmentation: Some(false),
+    };
+    lab.inner.set(&off).unwrap();
+    let before = lab.report().emulator.unwrap();
+    let server = lab.iperf3_server("h2", 5202);
+    lab.run("h1", "iperf3 -4 -p 5202 -c h2 -n 5M");
+    drop(server);
+    let after = lab.report().emulator.unwrap();
+    assert_eq!(
+        after.packets_read - before.packets_read,
+        after.frames_read - before.frames_read
+    );
+    let on = LinkChange {
+        segmentation: Some(true),
+        ..off
+    };
+    lab.inner.set(&on).unwrap();
+    assert!(link(&lab.report(), "fast").segmentation);
+    datagrams_arrive_intact(&lab);
+}
+
+/// Sends datagrams that a host's interface segments, over either protocol, and reads every one of them.
+fn datagrams_arrive_intact(lab: &TestLab) {
+    const SEGMENT: usize = 1200;
+    let namespace = |wanted: &str| {
+        let mut namespaces = lab.inner.namespaces();
+        namespaces.find(|(name, _)| *name == wanted).unwrap().1
+    };
+    for local in ["0.0.0.0:0", "[::]:0"] {
+        let [sender, receiver] =
+            ["h1", "h2"].map(|host| namespace(host).run(|| UdpSocket::bind(local)).unwrap());
+        let port = receiver.local_addr().unwrap().port();
+        let node = lab
+            .report()
+            .nodes
+            .into_iter()
+            .find(|node| node.name == "h2")
+            .unwrap();
+        let addresses = node.interfaces[0].addresses.iter();
+        let to = addresses
+            .map(|address| SocketAddr::new(address.parse().unwrap(), port))
+            .find(|address| address.is_ipv4() == local.starts_with('0'))
+            .unwrap();
+        sender.connect(to).unwrap();
+        receiver
+            .set_read_timeout(Some(Duration::from_millis(100)))
+            .unwrap();
+        let content: Vec<u8> = (0..20).flat_map(|number| vec![number; SEGMENT]).collect();
+        let mut seen = [0; 20];
+        for _ in 0..10 {
+            udp::send_segments(&sender, &content[..content.len() - 7], SEGMENT as u16).unwrap();
+            let mut buffer = [0; 2000];
+            while let Ok(length) = receiver.recv(&mut buffer) {
+                let number = buffer[0];
+                let expected = SEGMENT - if number == 19 { 7 } else { 0 };
+                assert_eq!(&buffer[..length], &vec![number; expected]);
+                seen[usize::from(number)] += 1;
+            }
+        }
+        // One in a thousand is lost, and one arrives twice.
+        assert!(seen.iter().all(|times| (7..13).contains(times)), "{seen:?}");
+    }
 }
 
 fn forty_links() {

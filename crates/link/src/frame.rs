@@ -1,8 +1,11 @@
 //! Ethernet frames, with or without their bytes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use caudal_stats::random::mix;
+
+use crate::super_frame::Segment;
 
 /// Preamble and start delimiter (IEEE 802.3 clause 4.2.5).
 pub const PREAMBLE_BYTES: u32 = 8;
@@ -56,9 +59,35 @@ pub struct Frame {
     pub pause_quanta: Option<u16>,
     /// `true` when it was damaged in a way that its check sequence does not show.
     pub corrupted: bool,
-    bytes: Option<Arc<[u8]>>,
+    content: Option<Content>,
     length: u32,
 }
+
+/// The content of a frame, from destination address to the end of the payload.
+#[derive(Debug, Clone)]
+enum Content {
+    /// A frame as a host sent it.
+    Whole(Arc<[u8]>),
+    /// A frame of a super-frame, whose bytes are put together where they are needed.
+    Segment(Segment),
+}
+
+impl Content {
+    fn bytes(&self) -> Cow<'_, [u8]> {
+        match self {
+            Self::Whole(bytes) => Cow::Borrowed(bytes),
+            Self::Segment(segment) => Cow::Owned(segment.bytes()),
+        }
+    }
+}
+
+impl PartialEq for Content {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Content {}
 
 impl Frame {
     /// A frame without content, `length` bytes long from destination address to check sequence, at least 64.
@@ -71,7 +100,7 @@ impl Frame {
             flow: 0,
             pause_quanta: None,
             corrupted: false,
-            bytes: None,
+            content: None,
             length: length.max(MIN_FRAME_BYTES),
         }
     }
@@ -81,8 +110,17 @@ impl Frame {
     /// Addresses, flow and PAUSE are parsed from the bytes; fields beyond their end are zero.
     #[must_use]
     pub fn from_bytes(id: u64, bytes: &[u8]) -> Self {
-        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX - CHECK_SEQUENCE_BYTES);
-        let mut frame = Self::with_length(id, length.saturating_add(CHECK_SEQUENCE_BYTES));
+        let mut frame = Self::with_addresses_of(id, bytes);
+        if frame.destination == MacAddress::PAUSE && bytes.get(12..16) == Some(&MAC_CONTROL) {
+            frame.pause_quanta = bytes.get(16..18).map(|q| u16::from_be_bytes([q[0], q[1]]));
+        }
+        frame.content = Some(Content::Whole(bytes.into()));
+        frame
+    }
+
+    /// A frame without content, of the length of `bytes` and with their addresses and flow.
+    pub(crate) fn with_addresses_of(id: u64, bytes: &[u8]) -> Self {
+        let mut frame = Self::with_length(id, length_on_wire(bytes.len()));
         let address = |at: usize| {
             let octets = bytes
                 .get(at..at + 6)
@@ -92,11 +130,25 @@ impl Frame {
         frame.destination = address(0);
         frame.source = address(6);
         frame.flow = flow_hash(bytes);
-        if frame.destination == MacAddress::PAUSE && bytes.get(12..16) == Some(&MAC_CONTROL) {
-            frame.pause_quanta = bytes.get(16..18).map(|q| u16::from_be_bytes([q[0], q[1]]));
-        }
-        frame.bytes = Some(bytes.into());
         frame
+    }
+
+    /// The frame with content `segment` and the addresses and flow of this one.
+    pub(crate) fn segment(&self, id: u64, segment: Segment) -> Self {
+        Self {
+            id,
+            length: length_on_wire(segment.length()).max(MIN_FRAME_BYTES),
+            content: Some(Content::Segment(segment)),
+            ..self.clone()
+        }
+    }
+
+    /// Its place in its super-frame; `None` when it is not of one, or was changed.
+    pub(crate) const fn as_segment(&self) -> Option<&Segment> {
+        match &self.content {
+            Some(Content::Segment(segment)) => Some(segment),
+            _ => None,
+        }
     }
 
     /// A PAUSE frame for `quanta` times 512 bit times; zero resumes.
@@ -129,7 +181,7 @@ impl Frame {
     /// For models that carry headers and no payload; a corrupted bit is one of these.
     #[must_use]
     pub fn with_content(mut self, bytes: &[u8]) -> Self {
-        self.bytes = Some(bytes.into());
+        self.content = Some(Content::Whole(bytes.into()));
         self
     }
 
@@ -147,8 +199,8 @@ impl Frame {
 
     /// The content, from destination address to the end of the payload; `None` without any.
     #[must_use]
-    pub fn bytes(&self) -> Option<&[u8]> {
-        self.bytes.as_deref()
+    pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
+        self.content.as_ref().map(Content::bytes)
     }
 
     /// The number of bits from the first of the preamble to the last of the check sequence.
@@ -160,7 +212,10 @@ impl Frame {
     /// Inverts bit `position`, modulo the length, behind the Ethernet header.
     pub(crate) fn flip_bit(&mut self, position: u64) {
         self.corrupted = true;
-        if let Some(bytes) = &mut self.bytes {
+        if let Some(Content::Segment(segment)) = &self.content {
+            self.content = Some(Content::Whole(segment.bytes().into()));
+        }
+        if let Some(Content::Whole(bytes)) = &mut self.content {
             let bytes = Arc::make_mut(bytes);
             let bits = (bytes.len().saturating_sub(HEADER_BYTES as usize) * 8) as u64;
             if bits > 0 {
@@ -170,6 +225,12 @@ impl Frame {
             }
         }
     }
+}
+
+/// The length from destination address to check sequence of a frame with `bytes` bytes of content.
+fn length_on_wire(bytes: usize) -> u32 {
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX - CHECK_SEQUENCE_BYTES);
+    bytes.saturating_add(CHECK_SEQUENCE_BYTES)
 }
 
 /// A hash of addresses, protocol and ports; zero for frames that are neither IPv4 nor IPv6.
@@ -241,7 +302,7 @@ mod tests {
     fn a_pause_frame_is_recognised_by_its_bytes() {
         let frame = Frame::new_pause(515);
         assert_eq!((frame.length(), frame.pause_quanta), (64, Some(515)));
-        let parsed = Frame::from_bytes(1, frame.bytes().unwrap());
+        let parsed = Frame::from_bytes(1, &frame.bytes().unwrap());
         assert_eq!(
             (parsed.pause_quanta, parsed.destination),
             (Some(515), MacAddress::PAUSE)

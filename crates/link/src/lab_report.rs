@@ -46,6 +46,12 @@ pub struct EmulatorState {
     pub frames_delivered: u64,
     /// Frames that hosts' devices refused.
     pub frames_refused: u64,
+    /// Packets read from hosts: several frames that a host left to its interface to cut are one.
+    #[serde(default)]
+    pub packets_read: u64,
+    /// Packets delivered to hosts.
+    #[serde(default)]
+    pub packets_delivered: u64,
     /// Processor time in seconds; absent where the kernel does not account for it.
     pub cpu_s: Option<f64>,
     /// The lateness since the lab came up.
@@ -88,6 +94,9 @@ pub struct LinkState {
     pub duplex: String,
     /// The largest packet in bytes.
     pub mtu: u32,
+    /// `true` while the interfaces at its ends segment packets for their hosts, as network cards do; `false` where the kernel drives the link.
+    #[serde(default)]
+    pub segmentation: bool,
     /// From the first end to the second.
     pub forward: DirectionState,
     /// From the second end to the first.

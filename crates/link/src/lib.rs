@@ -9,6 +9,7 @@
 
 pub mod balancer;
 pub mod bucket;
+pub mod checksum;
 pub mod codel;
 pub mod corruption;
 pub mod counters;
@@ -39,5 +40,6 @@ pub mod report;
 pub mod serialiser;
 pub mod shaper;
 pub mod stage;
+pub mod super_frame;
 pub mod switch;
 pub mod time;

@@ -230,7 +230,11 @@ impl Simulation {
         let Some(node) = self.network.receiver(arrival) else {
             return;
         };
-        let Some(packet) = arrival.frame.bytes().and_then(Packet::decode) else {
+        let Some(packet) = arrival
+            .frame
+            .bytes()
+            .and_then(|bytes| Packet::decode(&bytes))
+        else {
             self.network.ignored_frames += 1;
             return;
         };

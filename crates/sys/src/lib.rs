@@ -33,3 +33,4 @@ pub mod tcp;
 pub mod terminal;
 pub mod timestamps;
 pub mod udp;
+pub mod virtio;

@@ -246,7 +246,8 @@ fn counters() {
         let tap = Tap::create("tap0").unwrap();
         // A device that is down drops what arrives.
         for _ in 0..7 {
-            tap.write(&[0; 60]).unwrap_err();
+            let header = caudal_sys::virtio::VirtioNetHeader::default();
+            tap.write(header, [&[0; 60], &[]]).unwrap_err();
         }
         assert_eq!(assert_as_ip("tap0").rx_dropped, 7);
     });

@@ -137,6 +137,10 @@ pub struct LinkFile {
     /// effect in full duplex. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readiness: Option<ReadinessFile>,
+    /// The segmentation of TCP and UDP by the interfaces at its ends: `on` as of network cards, or `off`. What happens on the link is the
+    /// same; captures at the hosts, and what the emulator costs, are not. Default `on`, and always `off` in half duplex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segmentation: Option<SegmentationFile>,
     /// The driver: emulator or kernel. Default `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
@@ -265,6 +269,16 @@ pub struct PathFile {
     /// Its probability of independent loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<FractionValue>,
+}
+
+/// The segmentation of TCP and UDP by the interfaces at the ends of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SegmentationFile {
+    /// Hosts hand over packets of up to 64 KiB, which their network card cuts, and frames that arrive together are handed to a host as one.
+    On,
+    /// Hosts send and receive single frames.
+    Off,
 }
 
 /// The duplex mode of a link, the first end's before the second's.

@@ -16,6 +16,8 @@ pub struct Link {
     pub duplex: Duplex,
     /// The largest packet in bytes.
     pub mtu: u32,
+    /// `true` when the interfaces at its ends segment TCP and UDP, as network cards do.
+    pub segmentation: bool,
     /// The driver that the file asks for; [`crate::Topology::driver`] decides for [`Driver::Auto`].
     pub driver: Driver,
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use caudal_lab::LinkChange;
-use caudal_topology::{FractionValue, PRESETS, Preset, RateValue, TimeValue, parse_value};
+use caudal_topology::{
+    FractionValue, PRESETS, Preset, RateValue, SegmentationFile, TimeValue, parse_value,
+};
 use serde::Deserialize;
 
 use super::args::LabSetArgs;
@@ -50,10 +52,15 @@ pub(super) fn change(args: &LabSetArgs) -> Result<LinkChange, Failure> {
         rate_bps: None,
         delay_ns: None,
         loss: None,
+        segmentation: None,
     };
     for word in &args.changes {
-        let wrong =
-            |problem: String| Failure::usage(problem, "write rate=10M, delay=20ms or loss=1%");
+        let wrong = |problem: String| {
+            Failure::usage(
+                problem,
+                "write rate=10M, delay=20ms, loss=1% or segmentation=off",
+            )
+        };
         let Some((key, value)) = word.split_once('=') else {
             return Err(wrong(format!("{word:?} is not KEY=VALUE")));
         };
@@ -80,6 +87,10 @@ pub(super) fn change(args: &LabSetArgs) -> Result<LinkChange, Failure> {
                 }
                 // An hour of nanoseconds is far below what 64 bits hold.
                 change.delay_ns = Some(delay.as_nanos() as u64);
+            }
+            "segmentation" => {
+                let value = SegmentationFile::deserialize(value).map_err(refused)?;
+                change.segmentation = Some(value == SegmentationFile::On);
             }
             "loss" => change.loss = Some(FractionValue::deserialize(value).map_err(refused)?.0),
             _ => {

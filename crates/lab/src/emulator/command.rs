@@ -1,6 +1,7 @@
 //! Commands to the emulator's thread, and its reports.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ pub(super) enum EmulatorCommand {
     Mark(Sender<()>),
     /// Change the direction that starts at a link end.
     Set(LinkEnd, Setting, Sender<Result<bool, LinkError>>),
+    /// Let the devices at the ends of a link carry packets of several frames, or single frames.
+    SetSegmentation(usize, bool, Sender<io::Result<()>>),
 }
 
 /// The counters of the emulator.
@@ -36,6 +39,10 @@ pub(crate) struct EmulatorReport {
     pub(crate) frames_delivered: u64,
     /// Frames that hosts' devices refused.
     pub(crate) frames_refused: u64,
+    /// Packets read from hosts: a super-frame is one.
+    pub(crate) packets_read: u64,
+    /// Packets delivered to hosts.
+    pub(crate) packets_delivered: u64,
     /// The processor time used.
     pub(crate) cpu: Option<Duration>,
     /// The scheduling priority of the thread.

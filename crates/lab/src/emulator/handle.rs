@@ -63,6 +63,12 @@ impl Emulator {
     pub(crate) fn set(&self, from: LinkEnd, setting: Setting) -> Option<Result<bool, LinkError>> {
         self.execute(|reply| EmulatorCommand::Set(from, setting, reply))
     }
+
+    /// Lets the devices at the ends of `link` carry packets of several frames, or single frames.
+    pub(crate) fn set_segmentation(&self, link: usize, is_on: bool) -> io::Result<()> {
+        self.execute(|reply| EmulatorCommand::SetSegmentation(link, is_on, reply))
+            .unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))
+    }
 }
 
 impl Drop for Emulator {

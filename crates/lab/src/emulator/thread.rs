@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use caudal_link::frame::Frame;
 use caudal_link::model::{HostArrival, NetworkModel};
+use caudal_link::super_frame::{SegmentRun, SuperFrame};
 use caudal_link::time::SimTime;
 use caudal_sys::clock::{self, CpuClock};
 use caudal_sys::poll::poll_readable;
@@ -17,7 +19,7 @@ use caudal_topology::LinkEnd;
 
 use super::command::{EmulatorCommand, EmulatorReport};
 use super::spin::SpinBudget;
-use crate::device::Device;
+use crate::device::{Device, ReceivedFrame};
 use crate::lateness::LatenessHistogram;
 
 /// Maximum number of frames read from one host before the next host's turn.
@@ -41,10 +43,24 @@ pub(super) struct EmulatorThread {
     frames_read: u64,
     frames_delivered: u64,
     frames_refused: u64,
+    packets_read: u64,
+    packets_delivered: u64,
     /// A buffer kept to save allocations.
     arrivals: Vec<HostArrival>,
+    /// The frames that are to be delivered to each device as one packet.
+    pending: Vec<PendingRun>,
     priority: ThreadPriority,
     spin: SpinBudget,
+}
+
+/// Frames to deliver to a device as one packet.
+#[derive(Debug, Default)]
+struct PendingRun {
+    /// `false` while the device carries single frames.
+    may_join: bool,
+    run: Option<SegmentRun>,
+    /// The arrival times of its frames.
+    times: Vec<SimTime>,
 }
 
 impl Drop for EmulatorThread {
@@ -71,6 +87,7 @@ impl EmulatorThread {
         Self {
             links: model.links().collect(),
             model,
+            pending: devices.iter().map(|_| PendingRun::default()).collect(),
             device_of_end: devices
                 .iter()
                 .enumerate()
@@ -85,6 +102,8 @@ impl EmulatorThread {
             frames_read: 0,
             frames_delivered: 0,
             frames_refused: 0,
+            packets_read: 0,
+            packets_delivered: 0,
             arrivals: Vec::new(),
             priority: ThreadPriority::Ordinary,
             spin: SpinBudget::new(now),
@@ -171,16 +190,24 @@ impl EmulatorThread {
             let (end, device) = &mut self.devices[index];
             let (end, id) = (*end, self.frames_read);
             let now = clock::monotonic_ns();
-            let received = device.receive(buffer, now, |bytes, sent_ns| {
-                (Frame::from_bytes(id, bytes), sent_ns)
+            let received = device.receive(buffer, now, |received| {
+                (SentPacket::new(id, &received), received.sent_ns)
             });
             // A device fails when its host's namespace has gone, which happens only with the lab.
-            let Ok(Some((frame, sent_ns))) = received else {
+            let Ok(Some((packet, sent_ns))) = received else {
                 break;
             };
-            self.frames_read += 1;
+            self.packets_read += 1;
             let sent_at = SimTime::from_ns(sent_ns.saturating_sub(self.epoch_ns));
-            self.model.offer(sent_at, end, frame, &mut self.arrivals);
+            let offered = &mut self.frames_read;
+            let mut offer = |frame| {
+                *offered += 1;
+                self.model.offer(sent_at, end, frame, &mut self.arrivals);
+            };
+            match packet {
+                SentPacket::Frame(frame) => offer(frame),
+                SentPacket::Super(frames) => frames.cut(id).for_each(offer),
+            }
             if !self.arrivals.is_empty() {
                 self.deliver();
             }
@@ -189,22 +216,73 @@ impl EmulatorThread {
 
     /// Delivers the frames that have arrived.
     fn deliver(&mut self) {
-        for HostArrival { at, end, frame } in self.arrivals.drain(..) {
-            let Some(index) = self.device_of_end.get(&end) else {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        for HostArrival { at, end, frame } in arrivals.drain(..) {
+            let Some(&index) = self.device_of_end.get(&end) else {
                 continue;
             };
-            let Some(bytes) = frame.bytes() else {
+            let pending = &mut self.pending[index];
+            if pending.run.as_mut().is_some_and(|run| run.extend(&frame)) {
+                pending.times.push(at);
                 continue;
-            };
-            let now_ns = clock::monotonic_ns().saturating_sub(self.epoch_ns);
-            let late_ns = now_ns.saturating_sub(at.as_ns());
-            match self.devices[*index].1.send(bytes) {
-                Ok(()) => self.frames_delivered += 1,
-                Err(_) => self.frames_refused += 1,
             }
+            self.send_pending(index);
+            let pending = &mut self.pending[index];
+            if pending.may_join
+                && let Some(run) = SegmentRun::new(&frame)
+            {
+                pending.run = Some(run);
+                pending.times.push(at);
+            } else if let Some(bytes) = frame.bytes() {
+                let now = self.now();
+                let sent = self.devices[index].1.send(&bytes);
+                self.record_delivery(now, sent.is_ok(), &[at]);
+            }
+        }
+        self.arrivals = arrivals;
+        for index in 0..self.devices.len() {
+            self.send_pending(index);
+        }
+    }
+
+    /// Delivers the frames that wait for others of their super-frame.
+    fn send_pending(&mut self, index: usize) {
+        let Some(run) = self.pending[index].run.take() else {
+            return;
+        };
+        let now = self.now();
+        let sent = self.devices[index].1.send_run(&run);
+        let mut times = std::mem::take(&mut self.pending[index].times);
+        self.record_delivery(now, sent.is_ok(), &times);
+        times.clear();
+        self.pending[index].times = times;
+    }
+
+    /// Counts the delivery, at `now`, of a packet of frames that arrived at these times.
+    fn record_delivery(&mut self, now: SimTime, is_accepted: bool, times: &[SimTime]) {
+        for at in times {
+            let late_ns = now.ns_since(*at);
             self.whole.record(late_ns);
             self.marked.record(late_ns);
         }
+        let count = if is_accepted {
+            &mut self.frames_delivered
+        } else {
+            &mut self.frames_refused
+        };
+        *count += times.len() as u64;
+        self.packets_delivered += u64::from(is_accepted);
+    }
+
+    /// Lets the devices at the ends of `link` carry packets of several frames, or single frames.
+    fn set_segmentation(&mut self, link: usize, is_on: bool) -> io::Result<()> {
+        for ((end, device), pending) in self.devices.iter().zip(&mut self.pending) {
+            if end.link == link {
+                device.set_segmentation(is_on)?;
+                pending.may_join = is_on && device.takes_runs();
+            }
+        }
+        Ok(())
     }
 
     fn execute(&mut self, command: EmulatorCommand, cpu: CpuClock) {
@@ -222,6 +300,9 @@ impl EmulatorThread {
             EmulatorCommand::Set(from, setting, reply) => {
                 let now = self.now();
                 let _ = reply.send(self.model.set(now, from, setting));
+            }
+            EmulatorCommand::SetSegmentation(link, is_on, reply) => {
+                let _ = reply.send(self.set_segmentation(link, is_on));
             }
         }
     }
@@ -242,8 +323,29 @@ impl EmulatorThread {
             frames_read: self.frames_read,
             frames_delivered: self.frames_delivered,
             frames_refused: self.frames_refused,
+            packets_read: self.packets_read,
+            packets_delivered: self.packets_delivered,
             cpu: cpu.read(),
             priority: self.priority,
+        }
+    }
+}
+
+/// What a host has sent in one packet.
+enum SentPacket {
+    /// A frame.
+    Frame(Frame),
+    /// Several.
+    Super(Arc<SuperFrame>),
+}
+
+impl SentPacket {
+    /// What was received; a frame is numbered `id`.
+    fn new(id: u64, received: &ReceivedFrame<'_>) -> Self {
+        let cut = received.segmentation;
+        match cut.and_then(|segmentation| SuperFrame::new(received.bytes, segmentation)) {
+            Some(frames) => Self::Super(Arc::new(frames)),
+            None => Self::Frame(Frame::from_bytes(id, received.bytes)),
         }
     }
 }

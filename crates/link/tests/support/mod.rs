@@ -249,6 +249,7 @@ pub fn graph(rng: &mut Rng) -> (NodeGraph, Vec<PortId>) {
     (graph, open)
 }
 
+#[allow(dead_code, reason = "not every test sends frames without content")]
 /// A frame between two of `hosts` stations, sometimes a broadcast or a PAUSE frame.
 pub fn frame(id: u64, hosts: u64, rng: &mut Rng) -> Frame {
     if rng.below(50) == 0 {

@@ -11,6 +11,7 @@ use super::block_ring::{BlockRing, RETIRE_MS};
 use super::filter::{TrafficFilter, attach};
 use crate::poll::poll_readable;
 use crate::raw;
+use crate::virtio::VirtioNetHeader;
 
 /// Offsets in a `struct tpacket3_hdr`, include/uapi/linux/if_packet.h.
 mod header {
@@ -25,8 +26,6 @@ mod header {
     /// The type of the packet, in the `struct sockaddr_ll` behind the header.
     pub(super) const PACKET_TYPE: usize = 48 + 10;
 }
-/// The length of a `struct virtio_net_hdr`, which is right in front of the frame.
-const VIRTIO_NET: usize = 10;
 /// Two Ethernet addresses, behind which a VLAN tag belongs.
 const ADDRESSES: usize = 12;
 /// The length of a VLAN tag.
@@ -64,15 +63,6 @@ pub enum FirstHeader {
     Ip,
 }
 
-/// What the kernel knows about the segmentation of a frame: `struct virtio_net_hdr`, include/uapi/linux/virtio_net.h.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VirtioNetHeader {
-    /// `VIRTIO_NET_HDR_GSO_…`; 0 for a frame of a single segment.
-    pub gso_type: u8,
-    /// The payload of a segment, bytes.
-    pub gso_size: u16,
-}
-
 /// A frame as it crossed the device.
 #[derive(Debug, Clone, Copy)]
 pub struct ObservedFrame<'a> {
@@ -84,7 +74,7 @@ pub struct ObservedFrame<'a> {
     pub original_bytes: u32,
     /// `true` when this machine sent it.
     pub is_outgoing: bool,
-    /// Its segmentation.
+    /// What the kernel knows about its segmentation.
     pub virtio: VirtioNetHeader,
 }
 
@@ -242,7 +232,8 @@ fn observed<'a>(
     let from = usize::from(raw::u16_at(frame, header::FRAME)?);
     let captured = word(header::CAPTURED)? as usize;
     let mut bytes = frame.get(from..from.checked_add(captured)?)?;
-    let virtio = frame.get(from.checked_sub(VIRTIO_NET)?..from)?;
+    // Right in front of the frame.
+    let virtio = frame.get(from.checked_sub(VirtioNetHeader::BYTES)?..from)?;
     let mut original_bytes = word(header::LENGTH)?;
     let status = word(header::STATUS)?;
     let is_tagged = status & libc::TP_STATUS_VLAN_VALID != 0;
@@ -268,11 +259,7 @@ fn observed<'a>(
             + u64::from(word(header::NANOSECONDS)?),
         original_bytes,
         is_outgoing: *frame.get(header::PACKET_TYPE)? == OUTGOING,
-        virtio: VirtioNetHeader {
-            // A flag tells of ECN.
-            gso_type: virtio[1] & 0x7f,
-            gso_size: raw::u16_at(virtio, 4)?,
-        },
+        virtio: VirtioNetHeader::read(virtio)?,
     })
 }
 

@@ -7,8 +7,6 @@ mod capture;
 mod filter;
 mod ring;
 
-pub use capture::{
-    CaptureCounters, CaptureRequest, FirstHeader, FrameCapture, ObservedFrame, VirtioNetHeader,
-};
+pub use capture::{CaptureCounters, CaptureRequest, FirstHeader, FrameCapture, ObservedFrame};
 pub use filter::TrafficFilter;
 pub use ring::{PacketRing, RingFrame};

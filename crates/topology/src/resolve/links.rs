@@ -8,7 +8,7 @@ use super::impairments::impairments;
 use super::interfaces::InterfaceNames;
 use super::limits::check_name;
 use crate::error::{Location, Result, TopologyError};
-use crate::file::{DuplexFile, LateCollision, LinkFile, TopologyFile};
+use crate::file::{DuplexFile, LateCollision, LinkFile, SegmentationFile, TopologyFile};
 use crate::link::{Duplex, Endpoint, Link, Readiness, StationDuplex};
 use crate::node::{Node, NodeRole};
 
@@ -85,12 +85,21 @@ fn link(
     if duplex != Duplex::Full {
         check_half_duplex(&name, &directions, hub, at)?;
     }
+    let is_full = duplex == Duplex::Full;
+    if written.segmentation == Some(SegmentationFile::On) && !is_full {
+        return Err(TopologyError::new(
+            &at.key("segmentation"),
+            format!("half-duplex link {name} carries single frames"),
+            "leave segmentation out",
+        ));
+    }
     Ok(Link {
         name,
         ends,
         directions,
         duplex,
         mtu,
+        segmentation: is_full && written.segmentation != Some(SegmentationFile::Off),
         driver: written.driver.unwrap_or_default(),
     })
 }

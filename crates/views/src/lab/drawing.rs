@@ -388,6 +388,7 @@ mod tests {
             driver: "kernel".to_owned(),
             duplex: "full".to_owned(),
             mtu: 1500,
+            segmentation: true,
             forward: direction(1_000_000, 7),
             backward: direction(2_000_000, 9),
         };

@@ -40,13 +40,15 @@ pub fn lab_stats(report: &LabReport) -> String {
     if let Some(emulator) = &report.emulator {
         let _ = writeln!(
             text,
-            "\nThe emulator ({}, {}) read {} frames and delivered {}{}.",
+            "\nThe emulator ({}, {}) read {} frames in {} packets and delivered {} in {}{}.",
             emulator.device,
             emulator.scheduling,
             count(emulator.frames_read),
+            count(emulator.packets_read),
             count(emulator.frames_delivered),
+            count(emulator.packets_delivered),
             emulator.cpu_s.map_or(String::new(), |cpu| format!(
-                ", in {cpu:.2} s of CPU and {:.0} s",
+                ": {cpu:.2} s of CPU in {:.0} s",
                 report.up_s
             ))
         );
