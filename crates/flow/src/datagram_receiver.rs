@@ -3,11 +3,13 @@
 use super::datagram_account::{DatagramAccount, DatagramRun, ExpectedDatagrams};
 use super::datagram_format::SenderClock;
 use super::datagram_reader::{DatagramReader, ReceiveStep, ReceiverView};
+use super::receive_nap::ReceiveNap;
 use super::test_limit::TestLimit;
 use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use crate::socket::is_no_datagram;
 use caudal_core::plan::DatagramSizes;
-use caudal_sys::clock::{monotonic_ns, realtime_ns};
+use caudal_sys::buffers;
+use caudal_sys::clock::{monotonic_ns, realtime_ns, set_timer_slack_ns};
 use caudal_sys::udp::{self, GroReceiver, ReceivedBatch, Wait};
 use std::io;
 use std::net::UdpSocket;
@@ -108,17 +110,35 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         let limit = flow.amount_limit();
         let mut calls = 0;
         let mut quiet_since_ns = monotonic_ns();
+        let buffer_bytes = buffers::receive_buffer(socket).unwrap_or(0);
+        let mut nap = ReceiveNap::new(quiet_since_ns, buffer_bytes.into());
+        // Naps end when they are to end, and not up to 50 µs later.
+        let _ = set_timer_slack_ns(1);
         loop {
             let mut has_arrivals = self.take_strays(socket, account, flow);
-            let now_ns = match receiver.receive(socket, Wait::ForOne) {
+            let wait = if nap.is_on() {
+                Wait::Never
+            } else {
+                Wait::ForOne
+            };
+            let now_ns = match receiver.receive(socket, wait) {
                 Ok(_) => {
                     calls += 1;
                     counters.calls.store(calls, Relaxed);
                     // A socket that was shut down is read as one that has received nothing.
                     has_arrivals |= !signals.is_stopped();
-                    self.take_batch(socket, &receiver, account, limit)
+                    let now_ns = self.take_batch(socket, &receiver, account, limit, &mut nap);
+                    nap.received(now_ns);
+                    now_ns
                 }
-                Err(cause) if is_no_datagram(&cause) => monotonic_ns(),
+                Err(cause) if is_no_datagram(&cause) => {
+                    if wait == Wait::Never
+                        && let Some(time) = nap.nap()
+                    {
+                        std::thread::sleep(time);
+                    }
+                    monotonic_ns()
+                }
                 Err(cause) => return Err(cause),
             };
             if has_arrivals {
@@ -162,9 +182,11 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         receiver: &GroReceiver,
         account: &mut DatagramAccount,
         limit: Option<&TestLimit>,
+        nap: &mut ReceiveNap,
     ) -> u64 {
         let clock = ArrivalClock::now();
         for message in receiver.messages() {
+            nap.add(message.data.len(), message.kernel_time_ns.is_some());
             if self.reader.is_source(message.source) {
                 let arrived_ns = clock.arrival_ns(R::CLOCK, &message);
                 let before = account.bytes();

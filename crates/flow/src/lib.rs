@@ -29,6 +29,7 @@ mod pacer;
 mod payload;
 mod peer_close;
 mod read_some;
+mod receive_nap;
 pub mod rtt;
 mod send_refusal;
 mod sender_state;

@@ -89,11 +89,10 @@ impl Shape {
         let mut transport = Vec::new();
         transport.extend(40_000_u16.to_be_bytes());
         transport.extend(5201_u16.to_be_bytes());
-        let checksum_at;
-        if self.is_udp {
+        let checksum_at = if self.is_udp {
             transport.extend(((8 + payload.len()) as u16).to_be_bytes());
             transport.extend([0, 0]);
-            checksum_at = 6;
+            6
         } else {
             transport.extend(self.sequence.wrapping_add(from as u32).to_be_bytes());
             transport.extend(7_u32.to_be_bytes());
@@ -107,8 +106,8 @@ impl Shape {
             transport.extend([((20 + self.options) as u8 / 4) << 4, flags]);
             transport.extend([0xff, 0xff, 0, 0, 0, 0]);
             transport.extend(std::iter::repeat_n(1, self.options));
-            checksum_at = 16;
-        }
+            16
+        };
         let protocol = if self.is_udp { 17 } else { 6 };
         let length = transport.len() + payload.len();
         let mut pseudo = Vec::new();
@@ -133,7 +132,7 @@ impl Shape {
             bytes.extend(&addresses);
             bytes.extend((0..self.extension).map(|_| protocol));
         } else {
-            let mut header = vec![0x40 | (20 + self.extension) as u8 / 4, 0];
+            let mut header = vec![0x40 | ((20 + self.extension) as u8 / 4), 0];
             header.extend(((20 + self.extension + length) as u16).to_be_bytes());
             header.extend(self.id.wrapping_add(segments.start as u16).to_be_bytes());
             header.extend([0x40, 0, 64, protocol, 0, 0]);

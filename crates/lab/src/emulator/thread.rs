@@ -17,6 +17,7 @@ use caudal_sys::poll::poll_readable;
 use caudal_sys::schedule::{self, ThreadPriority};
 use caudal_topology::LinkEnd;
 
+use super::coalescing::EventCoalescing;
 use super::command::{EmulatorCommand, EmulatorReport};
 use super::spin::SpinBudget;
 use crate::device::{Device, ReceivedFrame};
@@ -51,6 +52,7 @@ pub(super) struct EmulatorThread {
     pending: Vec<PendingRun>,
     priority: ThreadPriority,
     spin: SpinBudget,
+    coalescing: EventCoalescing,
 }
 
 /// Frames to deliver to a device as one packet.
@@ -107,6 +109,7 @@ impl EmulatorThread {
             arrivals: Vec::new(),
             priority: ThreadPriority::Ordinary,
             spin: SpinBudget::new(now),
+            coalescing: EventCoalescing::new(now),
         }
     }
 
@@ -144,8 +147,10 @@ impl EmulatorThread {
 
     /// Processes everything due, and delivers the frames that have arrived.
     fn advance(&mut self) {
-        let now = self.now();
+        let now_ns = clock::monotonic_ns();
+        let now = SimTime::from_ns(now_ns.saturating_sub(self.epoch_ns));
         self.model.advance(now, &mut self.arrivals);
+        self.coalescing.delivered(now_ns);
         self.deliver();
     }
 
@@ -156,7 +161,14 @@ impl EmulatorThread {
             .next_event()
             .map(|at| at.as_ns().saturating_add(self.epoch_ns));
         let now = clock::monotonic_ns();
-        let lead_ns = self.spin.lead_ns(now);
+        let frames = self.frames_read + self.frames_delivered;
+        let held = due_ns.and_then(|due| self.coalescing.hold_until(now, frames, due));
+        let lead_ns = if held.is_some() {
+            0
+        } else {
+            self.spin.lead_ns(now)
+        };
+        let due_ns = held.or(due_ns);
         let timeout = due_ns.map(|due| {
             let left = due.saturating_sub(now);
             Duration::from_nanos(left.saturating_sub(lead_ns))

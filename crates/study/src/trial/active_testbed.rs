@@ -12,6 +12,7 @@ use caudal_engine::{Server, ServerOptions, SessionLimits, TOOL};
 use caudal_lab::registry::Registry;
 use caudal_lab::{ControlRequest, DaemonProcess, LabRecord, LabReport};
 use caudal_sys::process::kill_with_parent;
+use caudal_topology::SegmentationFile;
 use serde::Deserialize;
 
 use super::child_process::ChildProcess;
@@ -93,6 +94,12 @@ impl ActiveTestbed {
         let registry = Registry::open()?;
         let mut file = network.file.clone();
         file.seed = Some(setup.seed);
+        // What is captured at a host is to be what is on the wire, unless the case is about that.
+        if setup.captures.is_some() && setup.case.offload.is_none() {
+            for link in &mut file.link {
+                link.segmentation.get_or_insert(SegmentationFile::Off);
+            }
+        }
         let command = own_command(setup.program.lab_daemon());
         let (daemon, of_lab) =
             DaemonProcess::start(&registry, file, &setup.lab_name, true, command)?;
