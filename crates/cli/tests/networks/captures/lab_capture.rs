@@ -90,7 +90,7 @@ impl CaptureLab {
         };
         let hosts = HOSTS.map(host).join(", ");
         let topology = format!(
-            "seed = 7\nhost = [{hosts}]\nlink = [{{ between = [\"h1\", \"h2\"], {link} }}]\n"
+            "seed = 7\nhost = [{hosts}]\nlink = [{{ between = [\"h1\", \"h2\"], {link}, segmentation = \"off\" }}]\n"
         );
         let file = place.file("link.toml", &topology);
         let ended = place.says(&format!("up {file} -q"));
