@@ -31,8 +31,10 @@ def main():
         table = [
             ("unlimited, emulated: TCP", 'driver = "emulated"', bench.tcp),
             ("unlimited, in the kernel: TCP", 'driver = "kernel"', bench.tcp),
+            ("10 Gbit/s, emulated: TCP", 'driver = "emulated", rate = "10G"', bench.tcp),
             ("1 Gbit/s, emulated: TCP", 'driver = "emulated", rate = "1G"', bench.tcp),
             ("1 Gbit/s, in the kernel: TCP", 'driver = "kernel", rate = "1G"', bench.tcp),
+            ("1 Gbit/s, emulated, single frames: TCP", 'driver = "emulated", rate = "1G", segmentation = "off"', bench.tcp),
             ("100 Mbit/s, emulated: TCP", 'rate = "100M"', bench.tcp),
             ("10 Mbit/s, emulated: TCP", 'rate = "10M"', bench.tcp),
             ("unlimited, emulated: UDP, 64-byte frames", 'driver = "emulated"', lambda: bench.udp(18)),
