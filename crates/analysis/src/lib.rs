@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bottleneck;
+pub mod check;
 pub mod connect;
 mod datagram_span;
 pub mod delay;

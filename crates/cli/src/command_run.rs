@@ -79,7 +79,7 @@ impl CommandRun {
         let (exit, outcome) = judge(ending, &mut run);
         let finished = Event::Finished { run: Box::new(run) };
         views.event(&finished);
-        self.recording.record_parts(peer, parts);
+        self.recording.record_parts(peer, &self.started, parts);
         if let Event::Finished { run } = &finished
             && let Some(note) = self
                 .recording

@@ -3,6 +3,7 @@
 
 pub mod args;
 pub mod capture;
+pub mod check;
 mod command_run;
 mod completions;
 pub mod connect;
@@ -107,6 +108,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Tcp(args) => throughput::tcp(args, interrupt),
         Command::Udp(args) => throughput::udp(args, interrupt),
         Command::Rtt(args) => rtt::rtt(args, interrupt),
+        Command::Check(args) => check::check(args, interrupt),
         Command::Connect(args) => connect::connect(args, interrupt),
         Command::Quality(args) => quality::quality(args, interrupt),
         Command::File(args) => file::file(args, interrupt),

@@ -93,6 +93,14 @@ impl TargetArgs {
         }
     }
 
+    /// A server of caudal or of iperf3, whichever answers.
+    ///
+    /// # Errors
+    /// When the file with the token cannot be read.
+    pub fn any_server(&self) -> Result<ServerChoice, Failure> {
+        self.server_speaking(None)
+    }
+
     /// A server that speaks `protocol`; without one, a server of caudal or of iperf3.
     fn server_speaking(&self, protocol: Option<Protocol>) -> Result<ServerChoice, Failure> {
         if protocol.is_none() && self.host.is_none() {

@@ -45,10 +45,18 @@ impl CommandRecording {
 
     /// Records runs that are parts of one that is recorded as a whole, without tags and without a line for each. A failure is one line
     /// on standard error, and ends it.
-    pub fn record_parts(&self, peer: IpAddr, parts: impl IntoIterator<Item = RunPart>) {
+    pub fn record_parts(
+        &self,
+        peer: IpAddr,
+        whole: &StartedRun,
+        parts: impl IntoIterator<Item = RunPart>,
+    ) {
         let machine = self.monitor.machine(Some(peer));
         for part in parts {
-            let stored = stored_run(&part.started, &part.run, part.outcome, machine.clone());
+            let stored = StoredRun {
+                part_of: Some(whole.header.id.clone()),
+                ..stored_run(&part.started, &part.run, part.outcome, machine.clone())
+            };
             if let Err(error) = self.recording.record_part(&stored) {
                 warn(&not_recorded(&error));
                 return;

@@ -3,6 +3,7 @@
 
 pub mod arrivals;
 pub mod bottleneck;
+pub mod check;
 pub mod connect;
 pub mod date;
 pub mod drop_reasons;

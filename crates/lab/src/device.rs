@@ -4,7 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use caudal_link::checksum;
-use caudal_link::super_frame::{SegmentRun, Segmentation, SegmentedProtocol};
+use caudal_link::segmentation::{Segmentation, SegmentedProtocol};
+use caudal_link::super_frame::SegmentRun;
 use caudal_sys::clock;
 use caudal_sys::packet::PacketRing;
 use caudal_sys::tap::Tap;

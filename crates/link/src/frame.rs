@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use caudal_stats::random::mix;
 
-use crate::super_frame::Segment;
+use crate::segmentation::FrameSegment;
 
 /// Preamble and start delimiter (IEEE 802.3 clause 4.2.5).
 pub const PREAMBLE_BYTES: u32 = 8;
@@ -69,7 +69,7 @@ enum Content {
     /// A frame as a host sent it.
     Whole(Arc<[u8]>),
     /// A frame of a super-frame, whose bytes are put together where they are needed.
-    Segment(Segment),
+    Segment(FrameSegment),
 }
 
 impl Content {
@@ -134,7 +134,7 @@ impl Frame {
     }
 
     /// The frame with content `segment` and the addresses and flow of this one.
-    pub(crate) fn segment(&self, id: u64, segment: Segment) -> Self {
+    pub(crate) fn segment(&self, id: u64, segment: FrameSegment) -> Self {
         Self {
             id,
             length: length_on_wire(segment.length()).max(MIN_FRAME_BYTES),
@@ -144,7 +144,7 @@ impl Frame {
     }
 
     /// Its place in its super-frame; `None` when it is not of one, or was changed.
-    pub(crate) const fn as_segment(&self) -> Option<&Segment> {
+    pub(crate) const fn as_segment(&self) -> Option<&FrameSegment> {
         match &self.content {
             Some(Content::Segment(segment)) => Some(segment),
             _ => None,

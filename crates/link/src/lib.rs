@@ -37,6 +37,7 @@ pub mod rate;
 pub mod red;
 pub mod reordering;
 pub mod report;
+pub mod segmentation;
 pub mod serialiser;
 pub mod shaper;
 pub mod stage;

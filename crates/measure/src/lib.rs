@@ -6,6 +6,7 @@
 
 mod bulk_recorder;
 mod capture_findings;
+mod check;
 mod connect;
 mod control;
 mod error;
@@ -20,6 +21,7 @@ mod test_peer;
 mod throughput;
 
 pub use bulk_recorder::SummaryOptions;
+pub use check::{CheckObserver, CheckRequest, MeasuredCheck, PathProbing};
 pub use connect::{ConnectRequest, is_of_this_host};
 pub use control::{MeasureControl, Observer, SilentObserver};
 pub use error::MeasureError;

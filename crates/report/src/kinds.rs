@@ -1,6 +1,7 @@
 //! The workloads whose runs can be reported.
 
 use crate::bulk::BulkReport;
+use crate::check::CheckRunReport;
 use crate::connect::ConnectRunReport;
 use crate::file::FileRunReport;
 use crate::kind_report::KindReport;
@@ -15,6 +16,7 @@ pub(crate) fn kind_report(kind: Option<PlanKind>) -> &'static dyn KindReport {
         Some(PlanKind::Tcp) | None => &BulkReport::Tcp,
         Some(PlanKind::Udp) => &BulkReport::Udp,
         Some(PlanKind::Rtt) => &RttRunReport,
+        Some(PlanKind::Check) => &CheckRunReport,
         Some(PlanKind::Connect) => &ConnectRunReport,
         Some(PlanKind::Quality) => &QualityRunReport,
         Some(PlanKind::File) => &FileRunReport,

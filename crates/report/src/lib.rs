@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bulk;
+mod check;
 pub mod compare;
 mod connect;
 mod document;

@@ -20,4 +20,6 @@ pub struct Filter {
     pub limit: Option<usize>,
     /// Trials of studies too; otherwise they are listed only when their kind or study is requested.
     pub trials: bool,
+    /// Parts of other runs too: each of several transfers, or of several tests of one host.
+    pub parts: bool,
 }

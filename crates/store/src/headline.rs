@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Add;
 
+use caudal_core::check::{CheckReport, CheckVerdict};
 use caudal_core::connect::ConnectReport;
 use caudal_core::loss::Loss;
 use caudal_core::path::{HopAnswering, PathHop, PathReport};
@@ -46,6 +47,7 @@ impl From<&Run> for Headline {
     fn from(run: &Run) -> Self {
         let results = match &run.result {
             Some(RunResult::Path(path)) => of_path(&path.report),
+            Some(RunResult::Check(report)) => of_check(report),
             Some(RunResult::Connect(report)) => of_connect(report),
             Some(RunResult::Quality(report)) => of_quality(report),
             Some(RunResult::File(file)) => of_transfers(&file.report),
@@ -76,6 +78,29 @@ fn of_bulk(run: &Run) -> Headline {
         rtt_us: mean(rtts),
         retransmits: sum(retransmits.map(|count| count as f64)),
         ..of_both(directions)
+    }
+}
+
+/// The headline of several tests: the verdict, and what is wrong first.
+fn of_check(report: &CheckReport) -> Headline {
+    let verdict = match report.verdict {
+        CheckVerdict::Healthy => "healthy",
+        CheckVerdict::Unhealthy => "not healthy",
+        CheckVerdict::Undecided => "cannot tell",
+    };
+    let grade = report.load.as_ref().and_then(|load| load.grade);
+    let grade = grade.map_or_else(String::new, |grade| format!(", grade {}", grade.name()));
+    let goodput = |direction| {
+        let mut all = report.tcp.iter();
+        let tcp = all.find(|tcp| tcp.direction == direction)?;
+        Some(tcp.several_bps.or(tcp.one_bps)?.mean)
+    };
+    Headline {
+        result: Some(format!("{verdict}{grade}")),
+        rtt_us: report.round_trips.as_ref().map(|trips| trips.mean_us.mean),
+        up_bps: goodput(Direction::Up),
+        down_bps: goodput(Direction::Down),
+        ..Headline::default()
     }
 }
 

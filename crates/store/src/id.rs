@@ -16,7 +16,7 @@ const MAX_CANDIDATES: usize = 4;
 /// The newest run or study after some that are newer.
 const LAST: &str = "
 SELECT entry.id FROM entry LEFT JOIN run ON run.id = entry.id LEFT JOIN study ON study.id = entry.id
-WHERE (run.id IS NOT NULL OR study.id IS NOT NULL) AND run.study IS NULL
+WHERE (run.id IS NOT NULL OR study.id IS NOT NULL) AND run.study IS NULL AND run.part_of IS NULL
 ORDER BY entry.started_ns DESC, entry.nth DESC LIMIT 1 OFFSET ?";
 
 /// The number of digits of an id shown to people: enough to distinguish all runs that a person makes.

@@ -11,7 +11,7 @@ use crate::run::{headline, study_trial};
 use crate::store::Store;
 use crate::stored::{self, StudyTrial};
 
-/// The entries that started at ?1 or later, of kind ?2 and, unless ?3, without trials.
+/// The entries that started at ?1 or later, of kind ?2 and, unless ?3, without trials, unless ?4, without parts of others.
 const LIST: &str = "
 SELECT entry.id, entry.started_ns, run.kind, run.tool, run.peer, run.title, run.command, run.outcome,
     run.study, run.study_case, run.repeat, run.position, run.baseline,
@@ -29,6 +29,7 @@ WHERE entry.started_ns >= ?1
     AND (run.id IS NOT NULL OR study.id IS NOT NULL)
     AND (?2 IS NULL OR coalesce(run.kind, 'study') = ?2)
     AND (?3 OR run.study IS NULL)
+    AND (?4 OR run.part_of IS NULL)
 ORDER BY entry.started_ns DESC, entry.nth DESC";
 
 /// An entry of a list: a run, a trial or a study.
@@ -101,7 +102,8 @@ impl Store {
             let mut rows = statement.query(params![
                 filter.since_ns.unwrap_or(i64::MIN),
                 filter.kind,
-                trials
+                trials,
+                filter.parts
             ])?;
             let mut entries = Vec::new();
             while let Some(row) = rows.next()? {

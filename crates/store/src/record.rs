@@ -39,7 +39,7 @@ impl Store {
             let headline = &run.headline;
             writer
                 .execute(
-                    "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     params![
                         run.id,
                         run.kind.name(),
@@ -63,6 +63,7 @@ impl Store {
                         headline.down_bps,
                         headline.episodes,
                         headline.result,
+                        run.part_of,
                     ],
                 )
                 .map_err(|error| match trial {

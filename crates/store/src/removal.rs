@@ -20,8 +20,8 @@ pub struct RemovedAmount {
 }
 
 impl Store {
-    /// Removes runs and studies, whose ids are full, with everything that belongs to them: documents, samples, tags, and the trials
-    /// and events of studies. One transaction: all of them go, or none. Ids that another process has removed meanwhile are left out.
+    /// Removes runs and studies, whose ids are full, with everything that belongs to them: documents, samples, tags, their parts, and the
+    /// trials and events of studies. One transaction: all of them go, or none. Ids that another process has removed meanwhile are left out.
     ///
     /// The file keeps its size until [`compact`](Self::compact); until then later runs use the space.
     ///
@@ -41,6 +41,10 @@ impl Store {
             for id in unique {
                 let trials = delete(
                     "DELETE FROM entry WHERE id IN (SELECT id FROM run WHERE study = ?)",
+                    id,
+                )?;
+                delete(
+                    "DELETE FROM entry WHERE id IN (SELECT id FROM run WHERE part_of = ?)",
                     id,
                 )?;
                 let studies = count(&writer.0, "SELECT count(*) FROM study WHERE id = ?", id)?;
@@ -98,6 +102,37 @@ mod tests {
     use crate::fixture::{
         TestDirectory, assert_integrity, count as rows, found, id, run, study, trial,
     };
+
+    #[test]
+    fn parts_are_listed_where_asked_for_and_go_with_their_whole() {
+        let directory = TestDirectory::new("parts");
+        let mut store = directory.open();
+        store.record(&run(1)).unwrap();
+        for nth in 2..=3 {
+            let part = crate::stored::StoredRun {
+                part_of: Some(id(1)),
+                ..run(nth)
+            };
+            store.record(&part).unwrap();
+            assert_eq!(found(&store, &id(nth)), part);
+        }
+        let listed = |parts| {
+            let filter = Filter {
+                parts,
+                ..Filter::default()
+            };
+            store.list(&filter).unwrap().len()
+        };
+        assert_eq!((listed(false), listed(true)), (1, 3));
+        assert_eq!(store.resolve("last").unwrap(), id(1));
+        assert!(store.resolve("last~1").is_err());
+        assert_eq!(store.summary().unwrap().runs, 1);
+        store.remove(&[id(1)]).unwrap();
+        for table in ["entry", "run", "document", "series"] {
+            assert_eq!(rows(&store, table), 0, "{table}");
+        }
+        assert_integrity(&directory.store_path());
+    }
 
     #[test]
     fn a_removed_run_leaves_nothing_behind_and_others_alone() {

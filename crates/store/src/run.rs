@@ -22,7 +22,7 @@ SELECT run.id, entry.started_ns, run.kind, run.tool, run.peer, run.title, run.co
     run.study, run.study_case, run.repeat, run.position, run.baseline,
     run.goodput_bps, run.loss, run.rtt_us, run.retransmits,
     run.environment, run.varying, document.machines, document.size, document.packed,
-    run.up_bps, run.down_bps, run.episodes, run.result
+    run.up_bps, run.down_bps, run.episodes, run.result, run.part_of
 FROM run JOIN entry ON entry.id = run.id JOIN document ON document.run = run.id";
 
 impl Store {
@@ -123,6 +123,7 @@ impl Store {
             title: row.title.map(Into::into),
             command: row.command.into(),
             trial: row.trial,
+            part_of: row.part_of,
             headline: row.headline,
             environment,
             document,
@@ -148,6 +149,7 @@ struct RunRow {
     command: String,
     outcome: String,
     trial: Option<StudyTrial>,
+    part_of: Option<String>,
     headline: Headline,
     digest: String,
     varying: String,
@@ -168,6 +170,7 @@ impl RunRow {
             command: row.get(6)?,
             outcome: row.get(7)?,
             trial: study_trial(row)?,
+            part_of: row.get("part_of")?,
             headline: headline(row)?,
             digest: row.get(17)?,
             varying: row.get(18)?,

@@ -7,7 +7,7 @@ pub(super) const APPLICATION_ID: i64 = 0x6361_7564;
 
 /// The migrations from each version to the next, starting with the empty file. A step that has been released is never
 /// changed: a later one changes its result.
-pub(super) const MIGRATIONS: [&str; 5] = [TABLES, LISTS, DIRECTIONS, EPISODES, RESULTS];
+pub(super) const MIGRATIONS: [&str; 6] = [TABLES, LISTS, DIRECTIONS, EPISODES, RESULTS, PARTS];
 
 /// Version 1: the tables.
 const TABLES: &str = "
@@ -148,6 +148,18 @@ CREATE VIEW runs AS
     SELECT entry.id, datetime(started_ns / 1000000000, 'unixepoch') AS started, started_ns,
         kind, tool, peer, title, command, outcome, study, study_case, repeat, position, baseline,
         goodput_bps, loss, rtt_us, retransmits, up_bps, down_bps, episodes, result
+    FROM run JOIN entry USING (id);
+";
+
+/// Version 6: the run that another is a part of.
+const PARTS: &str = "
+ALTER TABLE run ADD COLUMN part_of TEXT;
+CREATE INDEX run_by_whole ON run (part_of) WHERE part_of IS NOT NULL;
+DROP VIEW runs;
+CREATE VIEW runs AS
+    SELECT entry.id, datetime(started_ns / 1000000000, 'unixepoch') AS started, started_ns,
+        kind, tool, peer, title, command, outcome, study, study_case, repeat, position, baseline,
+        goodput_bps, loss, rtt_us, retransmits, up_bps, down_bps, episodes, result, part_of
     FROM run JOIN entry USING (id);
 ";
 

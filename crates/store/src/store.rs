@@ -62,7 +62,7 @@ impl Store {
                     .map(|count| count as u64)
             };
             Ok(StoreSummary {
-                runs: count("SELECT count(*) FROM run WHERE study IS NULL")?,
+                runs: count("SELECT count(*) FROM run WHERE study IS NULL AND part_of IS NULL")?,
                 studies: count("SELECT count(*) FROM study")?,
                 trials: count("SELECT count(*) FROM run WHERE study IS NOT NULL")?,
                 samples: count("SELECT coalesce(sum(count), 0) FROM series")?,

@@ -30,6 +30,8 @@ pub struct StoredRun {
     pub outcome: RunOutcome,
     /// The study that it belongs to as a trial.
     pub trial: Option<StudyTrial>,
+    /// The run that it is a part of, by its id: one of several transfers, or of several tests of one host.
+    pub part_of: Option<String>,
     /// The most important results.
     pub headline: Headline,
     /// The machines.
@@ -55,6 +57,7 @@ impl StoredRun {
             command: run.header.command.clone().unwrap_or_default(),
             outcome,
             trial: None,
+            part_of: None,
             headline: Headline::from(&run),
             environment: run.environment.clone().unwrap_or_default(),
             document: StoredDocument::Run(Box::new(run)),

@@ -47,6 +47,7 @@ pub(crate) fn stored_trial(
             position: u32::try_from(trial.position - 1).unwrap_or(u32::MAX),
             baseline: case.alone.is_some(),
         }),
+        part_of: None,
         headline: headline(&trial.flows, &trial.metrics),
         environment,
         document: StoredDocument::Trial(json!(trial).to_string()),

@@ -5,6 +5,7 @@
 mod aligned;
 pub mod capture;
 mod cells;
+pub mod check;
 pub mod closing;
 pub mod column;
 pub mod connect;

@@ -1,5 +1,6 @@
 //! The workloads whose runs can be shown.
 
+use super::check::CheckView;
 use super::closing::BulkView;
 use super::connect::ConnectView;
 use super::kind_view::KindView;
@@ -15,6 +16,7 @@ pub fn kind_view(kind: Option<PlanKind>) -> &'static dyn KindView {
     match kind {
         Some(PlanKind::Tcp | PlanKind::Udp) | None => &BulkView,
         Some(PlanKind::Rtt) => &RttView,
+        Some(PlanKind::Check) => &CheckView,
         Some(PlanKind::Connect) => &ConnectView,
         Some(PlanKind::Quality) => &QualityView,
         Some(PlanKind::File) => &FileView,

@@ -44,6 +44,8 @@ pub enum Command {
     Tcp(TcpArgs),
     /// Bulk UDP: goodput, loss and its location, delay variation, reordering
     Udp(UdpArgs),
+    /// A path in a minute: is it healthy, what is it good for, what is wrong first, and what to do
+    Check(crate::check::PathCheckArgs),
     /// Round-trip time, loss and delay each way, with a row a second; or by message size (--sweep)
     Rtt(crate::rtt::RttArgs),
     /// Connections per second, and the time to connect, of a TLS handshake and to the first byte

@@ -7,6 +7,7 @@ use super::contents::contents;
 use super::destination::destination;
 use super::file_views::FileViews;
 use super::headline::headline;
+use super::local_files::{LeftOut, LocalContents};
 use super::plan::planned_cells;
 use super::progress::FileProgress;
 use super::run_count::{first_stage, goal};
@@ -16,7 +17,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
 use crate::peer::connect;
 use caudal_core::plan::FileProtocol;
-use caudal_measure::FileRequest;
+use caudal_core::warning::{Warning, WarningCode};
+use caudal_measure::{FileContent, FileRequest};
 use caudal_stats::random::mix;
 use caudal_sys::clock::realtime_ns;
 use caudal_sys::signal::Interrupt;
@@ -25,6 +27,8 @@ use std::path::{Path, PathBuf};
 
 /// Seeds that a document of JSON holds exactly, whatever reads it.
 const MAX_SEED: u64 = (1 << 53) - 1;
+/// Maximum number of files that were not sent which have a line each.
+const MAX_LEFT_OUT_LINES: usize = 50;
 
 /// Runs `caudal file`.
 ///
@@ -39,7 +43,8 @@ pub fn file(args: &FileArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
         ("--output", args.output.output.as_deref()),
         ("--token-file", args.target.token_file.as_deref()),
     ])?;
-    let mut request = file_request(args)?;
+    let LocalContents { files, left_out } = contents(args)?;
+    let mut request = file_request(args, files)?;
     let mut views = Views::open(&args.output, false)?;
     if let Some(at) = args.at {
         at.approach(interrupt)?;
@@ -62,19 +67,44 @@ pub fn file(args: &FileArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
     let mut control = run.control(&mut file_views, interrupt);
     let measured = request.measure(&mut peer, &mut control);
     file_views.progress.close();
-    let measured = measured?;
-    run.finish_with_parts(measured.measured, measured.parts, views, Vec::new)
+    let mut measured = measured?;
+    if !left_out.is_empty() {
+        for line in left_out_lines(&left_out) {
+            views.note(&line);
+        }
+        let count = left_out.len();
+        let message = format!("{count} of what is in the directory was not sent");
+        let warning = Warning::new(WarningCode::FilesLeftOut, message);
+        measured.measured.run.warnings.push(warning);
+    }
+    let exit = run.finish_with_parts(measured.measured, measured.parts, views, Vec::new)?;
+    Ok(match exit {
+        Exit::Done if !left_out.is_empty() => Exit::Failed,
+        exit => exit,
+    })
+}
+
+/// A line for each file that was not sent, and one for those beyond.
+fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
+    let each = left_out.iter().take(MAX_LEFT_OUT_LINES);
+    let mut lines: Vec<String> = each
+        .map(|one| format!("not sent: {}: {}", one.path.display(), one.reason))
+        .collect();
+    let more = left_out.len().saturating_sub(MAX_LEFT_OUT_LINES);
+    if more > 0 {
+        lines.push(format!("not sent: {more} more"));
+    }
+    lines
 }
 
 /// What the flags ask for.
 ///
 /// # Errors
 /// Names the flag that is wrong.
-fn file_request(args: &FileArgs) -> Result<FileRequest, Failure> {
+fn file_request(args: &FileArgs, contents: Vec<FileContent>) -> Result<FileRequest, Failure> {
     check_usage(args)?;
     check_congestion(args, &tcp::available_congestion_controls())?;
     let seed = args.seed.unwrap_or_else(|| mix(realtime_ns()) & MAX_SEED);
-    let contents = contents(args)?;
     let cells = planned_cells(args, cells(args, contents.len()), &contents, seed)?;
     Ok(FileRequest {
         destination: destination(args, &contents)?,

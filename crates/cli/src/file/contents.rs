@@ -1,7 +1,7 @@
 //! What the flags ask to be transferred.
 
 use super::args::FileArgs;
-use super::local_files::{local_contents, standard_input};
+use super::local_files::{LocalContents, local_contents, standard_input};
 use super::remote_file::remote_file;
 use crate::exit::Failure;
 use caudal_core::units::ByteCount;
@@ -14,13 +14,20 @@ const GENERATED: ByteCount = ByteCount::new(100_000_000);
 ///
 /// # Errors
 /// When a file cannot be read, or its name can be none at the other end.
-pub(super) fn contents(args: &FileArgs) -> Result<Vec<FileContent>, Failure> {
-    if let Some(path) = &args.send {
-        return if path.as_os_str() == "-" {
-            standard_input(args).map(|content| vec![content])
-        } else {
-            local_contents(path, args.to.as_deref())
-        };
+pub(super) fn contents(args: &FileArgs) -> Result<LocalContents, Failure> {
+    if let Some(path) = args.send.as_ref().filter(|path| path.as_os_str() != "-") {
+        return local_contents(path, args.to.as_deref());
+    }
+    named_contents(args).map(|files| LocalContents {
+        files,
+        left_out: Vec::new(),
+    })
+}
+
+/// What is no file of this machine.
+fn named_contents(args: &FileArgs) -> Result<Vec<FileContent>, Failure> {
+    if args.send.is_some() {
+        return standard_input(args).map(|content| vec![content]);
     }
     if let Some(name) = &args.get {
         return remote_file(name).map(|content| vec![content]);

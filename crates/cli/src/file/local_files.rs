@@ -3,16 +3,35 @@
 use super::args::FileArgs;
 use super::remote_file::checked_name;
 use crate::exit::Failure;
+use caudal_core::plan::check_file_name;
 use caudal_core::units::ByteCount;
 use caudal_measure::FileContent;
 use std::fs::{self, File, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Maximum number of files sent from a directory.
 const MAX_FILES: usize = 100_000;
 /// Maximum depth of a directory's tree.
 const MAX_DEPTH: usize = 64;
+/// What was found in a directory.
+#[derive(Debug, Default)]
+pub(super) struct LocalContents {
+    /// The files that are sent.
+    pub(super) files: Vec<FileContent>,
+    /// What is left out.
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// Something in a directory that is not sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    /// Its path below the directory's.
+    pub(super) path: PathBuf,
+    /// Why.
+    pub(super) reason: String,
+}
+
 /// The name of standard input at the server.
 const STANDARD_INPUT: &str = "stdin";
 
@@ -28,17 +47,21 @@ pub(super) fn standard_input(args: &FileArgs) -> Result<FileContent, Failure> {
     Ok(FileContent::StandardInput { name })
 }
 
-/// The file at this path, or every regular file below the directory there, in the order of their names.
+/// The file at this path, or every regular file below the directory there that can be sent, in the order of their names.
 ///
 /// # Errors
-/// When one cannot be read, or there is none.
-pub(super) fn local_contents(path: &Path, to: Option<&Path>) -> Result<Vec<FileContent>, Failure> {
+/// When the file or the directory cannot be read, or the directory has nothing that can be sent.
+pub(super) fn local_contents(path: &Path, to: Option<&Path>) -> Result<LocalContents, Failure> {
     let meta = fs::metadata(path).map_err(|cause| unreadable(path, &cause))?;
     if !meta.is_dir() {
         let named = to.unwrap_or_else(|| path.file_name().map_or(path, Path::new));
         let flag = if to.is_some() { "--to" } else { "--send" };
         let name = checked_name(flag, text(named)?)?;
-        return local_file(path, name, &meta).map(|content| vec![content]);
+        let file = local_file(path, name, &meta).map_err(|reason| unreadable(path, &reason))?;
+        return Ok(LocalContents {
+            files: vec![file],
+            left_out: Vec::new(),
+        });
     }
     if to.is_some() {
         return Err(Failure::usage(
@@ -48,45 +71,46 @@ pub(super) fn local_contents(path: &Path, to: Option<&Path>) -> Result<Vec<FileC
     }
     let root = fs::canonicalize(path).map_err(|cause| unreadable(path, &cause))?;
     let top = root.file_name().map_or(Path::new("root"), Path::new);
-    let mut contents = Vec::new();
+    let mut contents = LocalContents::default();
     collect(path, text(top)?, MAX_DEPTH, &mut contents)?;
-    if contents.is_empty() {
+    if contents.files.is_empty() {
+        let about = match contents.left_out.first() {
+            Some(LeftOut { path, reason }) => {
+                format!(" that can be sent: {} is {reason}", path.display())
+            }
+            None => String::new(),
+        };
         return Err(Failure::usage(
-            format!("--send: the directory {} has no files", path.display()),
+            format!(
+                "--send: the directory {} has no files{about}",
+                path.display()
+            ),
             "name a file, or a directory with files",
         ));
     }
     Ok(contents)
 }
 
-/// Adds the regular files below a directory, which has this name at the server. Symbolic links are left out.
+/// Adds what is below a directory, which has this name at the server. One file that cannot be sent does not keep back the others.
+///
+/// # Errors
+/// When the directory itself cannot be read, or there are too many files.
 fn collect(
     directory: &Path,
     name: &str,
     depth: usize,
-    contents: &mut Vec<FileContent>,
+    contents: &mut LocalContents,
 ) -> Result<(), Failure> {
-    let refused = |cause: &dyn std::fmt::Display| unreadable(directory, cause);
-    if depth == 0 {
-        return Err(refused(&"its tree is too deep"));
-    }
-    let entries = fs::read_dir(directory).map_err(|cause| refused(&cause))?;
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()
-        .map_err(|cause| refused(&cause))?;
+    let mut paths = entries(directory).map_err(|cause| unreadable(directory, &cause))?;
     paths.sort();
+    if paths.is_empty() {
+        contents.leave_out(directory, "an empty directory");
+    }
     for path in paths {
-        let meta = fs::symlink_metadata(&path).map_err(|cause| unreadable(&path, &cause))?;
-        let own = path.file_name().map_or(path.as_path(), Path::new);
-        let name = format!("{name}/{}", text(own)?);
-        if meta.is_dir() {
-            collect(&path, &name, depth - 1, contents)?;
-        } else if meta.is_file() {
-            let name = checked_name("--send", &name)?;
-            contents.push(local_file(&path, name, &meta)?);
+        if let Err(reason) = add(&path, name, depth, contents)? {
+            contents.leave_out(&path, &reason);
         }
-        if contents.len() > MAX_FILES {
+        if contents.files.len() > MAX_FILES {
             return Err(Failure::usage(
                 format!("--send: more than {MAX_FILES} files"),
                 "send an archive of them instead, from standard input",
@@ -96,13 +120,66 @@ fn collect(
     Ok(())
 }
 
-/// A file, when it can be read and has a size.
-fn local_file(path: &Path, name: String, meta: &Metadata) -> Result<FileContent, Failure> {
-    if !meta.is_file() {
-        let why = "it is no regular file; send it with --send - from standard input";
-        return Err(unreadable(path, &why));
+fn entries(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    fs::read_dir(directory)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect()
+}
+
+/// Adds what is at a path in a directory of this name, or says what keeps it from being sent.
+fn add(
+    path: &Path,
+    directory: &str,
+    depth: usize,
+    contents: &mut LocalContents,
+) -> Result<Result<(), String>, Failure> {
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(cause) => return Ok(Err(format!("unreadable: {cause}"))),
+    };
+    let own = path.file_name().map_or(path, Path::new);
+    let Some(own) = own.to_str() else {
+        return Ok(Err("of a name that is not UTF-8".to_owned()));
+    };
+    let name = format!("{directory}/{own}");
+    if meta.is_dir() {
+        if depth <= 1 {
+            return Ok(Err(format!("more than {MAX_DEPTH} directories deep")));
+        }
+        return match entries(path) {
+            Ok(_) => collect(path, &name, depth - 1, contents).map(Ok),
+            Err(cause) => Ok(Err(format!("unreadable: {cause}"))),
+        };
     }
-    File::open(path).map_err(|cause| unreadable(path, &cause))?;
+    let file = match check_file_name(&name) {
+        Ok(()) => local_file(path, name, &meta),
+        Err(cause) => Err(format!("of a name that no server takes: {cause}")),
+    };
+    Ok(file.map(|file| contents.files.push(file)))
+}
+
+impl LocalContents {
+    fn leave_out(&mut self, path: &Path, reason: &str) {
+        self.left_out.push(LeftOut {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        });
+    }
+}
+
+/// A file, when it can be read and has a size; otherwise what it is.
+fn local_file(path: &Path, name: String, meta: &Metadata) -> Result<FileContent, String> {
+    let kind = meta.file_type();
+    let special = [
+        (kind.is_symlink(), "a symbolic link"),
+        (kind.is_fifo(), "a named pipe"),
+        (kind.is_socket(), "a socket"),
+        (kind.is_char_device() || kind.is_block_device(), "a device"),
+    ];
+    if let Some((_, what)) = special.into_iter().find(|(is_it, _)| *is_it) {
+        return Err(format!("{what}, no regular file"));
+    }
+    File::open(path).map_err(|cause| format!("unreadable: {cause}"))?;
     Ok(FileContent::Local {
         path: path.to_owned(),
         name,
@@ -139,8 +216,9 @@ mod tests {
         path
     }
 
-    fn names(contents: &[FileContent]) -> Vec<&str> {
+    fn names(contents: &LocalContents) -> Vec<&str> {
         contents
+            .files
             .iter()
             .map(|content| match content {
                 FileContent::Local { name, .. } => name.as_str(),
@@ -162,6 +240,51 @@ mod tests {
         assert_eq!(names(&found), ["tree/a", "tree/b", "tree/sub/c"]);
         let one = local_contents(&tree.join("a"), Some(Path::new("other/name"))).unwrap();
         assert_eq!(names(&one), ["other/name"]);
+        fs::remove_dir_all(place).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_sent_of_a_directory_is_told_and_keeps_nothing_back() {
+        use std::os::unix::ffi::OsStrExt;
+        let place = place("mixed");
+        let tree = place.join("tree");
+        fs::create_dir_all(tree.join("empty")).unwrap();
+        fs::write(tree.join("good"), "x").unwrap();
+        fs::write(tree.join("new\nline"), "x").unwrap();
+        fs::write(tree.join(std::ffi::OsStr::from_bytes(b"z\xff")), "x").unwrap();
+        std::os::unix::fs::symlink("good", tree.join("link")).unwrap();
+        let pipe = std::os::unix::net::UnixListener::bind(tree.join("socket")).unwrap();
+        let found = local_contents(&tree, None).unwrap();
+        assert_eq!(names(&found), ["tree/good"]);
+        let left_out: Vec<(String, &str)> = found
+            .left_out
+            .iter()
+            .map(|one| {
+                let name = one.path.file_name().unwrap().to_string_lossy();
+                (name.into_owned(), one.reason.as_str())
+            })
+            .collect();
+        assert_eq!(
+            left_out
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .collect::<Vec<_>>(),
+            ["empty", "link", "new\nline", "socket", "z\u{fffd}"]
+        );
+        for ((_, reason), words) in left_out.iter().zip([
+            "an empty directory",
+            "a symbolic link",
+            "control characters",
+            "a socket",
+            "not UTF-8",
+        ]) {
+            assert!(reason.contains(words), "{reason}");
+        }
+        drop(pipe);
+        // With nothing else there is nothing to send.
+        fs::remove_file(tree.join("good")).unwrap();
+        let failure = local_contents(&tree, None).unwrap_err();
+        assert!(failure.message.contains("an empty directory"), "{failure}");
         fs::remove_dir_all(place).unwrap();
     }
 

@@ -9,6 +9,8 @@ use caudal_views::csv::CsvRows;
 use caudal_views::interval_table::Detail;
 use caudal_views::json_lines::JsonLines;
 use caudal_views::run_table::{RunGoal, RunResults, RunTable};
+use caudal_views::sink::TextSink;
+use caudal_views::text::{fold, within};
 use caudal_views::text_form::TextForm;
 use caudal_views::text_view::TextView;
 use caudal_views::width::LineWidth;
@@ -20,6 +22,7 @@ pub struct Views {
     data: Option<DataView>,
     /// `true` when the data goes to a file, so that text beside it may go unread.
     data_in_file: bool,
+    has_transient: bool,
 }
 
 impl Views {
@@ -55,6 +58,7 @@ impl Views {
             text: TextView::new(sinks.text, form),
             data,
             data_in_file: sinks.data_in_file,
+            has_transient: false,
         })
     }
 
@@ -71,6 +75,7 @@ impl Views {
             text: TextView::new(Sink::nowhere(), form),
             data: None,
             data_in_file: false,
+            has_transient: false,
         }
     }
 
@@ -78,6 +83,31 @@ impl Views {
     pub fn note(&mut self, line: &str) {
         if !self.text.form.quiet {
             self.text.sink.line(line);
+        }
+    }
+
+    /// Shows a line of text that is no event, folded to the width with what goes on indented, unless the text is quiet.
+    pub fn note_folded(&mut self, line: &str, indent: usize) {
+        let width = self.text.sink.line_width();
+        self.note(&fold(line, indent, width));
+    }
+
+    /// Shows a line in a terminal until [`Views::end_transient`], unless the text is quiet.
+    pub fn transient(&mut self, line: &str) {
+        if !self.text.form.quiet && self.text.sink.is_terminal() {
+            let width = self.text.sink.line_width();
+            let line = within(line, 0, width);
+            self.text
+                .sink
+                .write_with_controls(&format!("\r\x1b[K\x1b[2m{line}\x1b[0m"));
+            self.has_transient = true;
+        }
+    }
+
+    /// Removes the line that [`Views::transient`] shows.
+    pub fn end_transient(&mut self) {
+        if std::mem::take(&mut self.has_transient) {
+            self.text.sink.write_with_controls("\r\x1b[K");
         }
     }
 
@@ -95,6 +125,7 @@ impl Views {
 
     /// Removes what a terminal shows of a test that ended without a result.
     pub fn abandon(&mut self) {
+        self.end_transient();
         self.text.end_rewriting();
     }
 

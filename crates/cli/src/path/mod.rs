@@ -8,3 +8,4 @@ mod target;
 
 pub use args::NetworkPathArgs;
 pub use command::path;
+pub use request::path_without_capacities;

@@ -1,7 +1,8 @@
 //! What the flags ask to be measured of a path.
 
 use super::args::NetworkPathArgs;
-use super::target::ResolvedTarget;
+use super::target::{ResolvedTarget, resolve_host};
+use crate::args::TargetArgs;
 use crate::exit::Failure;
 use crate::token_file::read_token;
 use caudal_engine::{LocalBinding, PORT, Protocol, Target};
@@ -12,9 +13,12 @@ use caudal_measure::{
 use caudal_probe::prober::PathSettings;
 use caudal_sys::clock::realtime_ns;
 use std::net::{SocketAddr, SocketAddrV6};
+use std::time::Duration;
 
 /// The largest probe, bytes: what is beyond it on loopback-like devices is no link's frame.
 const MAX_PROBE: u32 = 9_216;
+/// The time after which probing without capacities ends.
+const TIME_OF_HOPS: Duration = Duration::from_secs(10);
 
 /// What the flags ask for.
 ///
@@ -37,6 +41,41 @@ pub(super) fn path_request(
             server: flow_server(args, target),
         }),
         ends: ends.transpose()?,
+    })
+}
+
+/// The probing of the path to the server of a test: hops and path MTU, without capacities and other routes.
+///
+/// # Errors
+/// When the path cannot be probed.
+pub fn path_without_capacities(
+    target: &TargetArgs,
+    confidence: f64,
+) -> Result<PathRequest, Failure> {
+    let Some(host) = &target.host else {
+        return Err(Failure::usage(
+            "there is no path to this machine",
+            "name a host on the network",
+        ));
+    };
+    let bind = target.bind.map(|local| local.address);
+    let resolved = resolve_host(host, target.target().family, bind)?;
+    let probing = PathSettings {
+        time: TIME_OF_HOPS,
+        confidence,
+        routes: false,
+        capacity: false,
+        ..PathSettings::new(resolved.address, resolved.mtu.min(MAX_PROBE), realtime_ns())
+    };
+    Ok(PathRequest {
+        host: host.host.clone(),
+        scope: resolved.scope,
+        interface: resolved.route.interface,
+        bind,
+        probing,
+        names: false,
+        flows: None,
+        ends: None,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::args::NetworkPathArgs;
 use super::link_local::{is_own, route_by, scope_of, with_plain_zone};
+use crate::args::HostArg;
 use crate::exit::{Exit, Failure};
 use caudal_engine::{AddressFamily, LocalBinding, Target};
 use caudal_sys::interface::{Interface, Route, route_from};
@@ -29,16 +30,29 @@ pub(super) fn resolve(args: &NetworkPathArgs) -> Result<ResolvedTarget, Failure>
             "give the host alone",
         ));
     }
+    let family = match (args.ipv4, args.ipv6) {
+        (true, _) => Some(AddressFamily::V4),
+        (_, true) => Some(AddressFamily::V6),
+        _ => None,
+    };
+    resolve_host(&args.host, family, args.bind)
+}
+
+/// Finds the address of a host, of this family and reached from this address where they are given, and the route to it.
+///
+/// # Errors
+/// When the host has no address, there is no route, or the host is this machine.
+pub(super) fn resolve_host(
+    host: &HostArg,
+    family: Option<AddressFamily>,
+    bind: Option<IpAddr>,
+) -> Result<ResolvedTarget, Failure> {
     let target = Target {
-        host: with_plain_zone(&args.host.host),
+        host: with_plain_zone(&host.host),
         port: caudal_probe::prober::PROBE_PORT,
-        family: match (args.ipv4, args.ipv6) {
-            (true, _) => Some(AddressFamily::V4),
-            (_, true) => Some(AddressFamily::V6),
-            _ => None,
-        },
+        family,
         binding: LocalBinding {
-            address: args.bind,
+            address: bind,
             ..LocalBinding::default()
         },
         token: None,
@@ -47,7 +61,7 @@ pub(super) fn resolve(args: &NetworkPathArgs) -> Result<ResolvedTarget, Failure>
     let Some(first) = addresses.first() else {
         return Err(Failure::new(
             Exit::Peer,
-            format!("{} has no address of the family asked for", args.host),
+            format!("{host} has no address of the family asked for"),
             "leave -4, -6 or --bind out",
         ));
     };
@@ -57,8 +71,8 @@ pub(super) fn resolve(args: &NetworkPathArgs) -> Result<ResolvedTarget, Failure>
         let scope = scope_of(address)?;
         let address = address.ip().to_canonical();
         let route = match scope {
-            0 => route_from(args.bind, address),
-            scope => route_by(scope, args.bind),
+            0 => route_from(bind, address),
+            scope => route_by(scope, bind),
         };
         if let Some(route) = route {
             routed = Some((address, scope, route));

@@ -20,7 +20,7 @@ pub struct ListArgs {
     /// Show what has all of these words in its id, kind, tool, peer, title, command or tags
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
-    /// Show this kind only: tcp, udp, rtt, connect, quality, file, path, find-rate, trial or study
+    /// Show this kind only: tcp, udp, rtt, connect, quality, file, path, check, find-rate, trial or study
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(kinds()), hide_possible_values = true, help_heading = "Filter")]
     pub kind: Option<String>,
     /// Show the trials of this study: its id, or the name of its experiment
@@ -38,6 +38,9 @@ pub struct ListArgs {
     /// Show trials of studies as well
     #[arg(long, help_heading = "Filter")]
     pub trials: bool,
+    /// Show the parts of runs as well: each of several transfers, or of the tests of a check
+    #[arg(long, help_heading = "Filter")]
+    pub parts: bool,
     /// Show the newest N only, 0 for all [default: 50 as text, all as JSON or CSV]
     #[arg(short = 'n', long, value_name = "N", help_heading = "Filter")]
     pub limit: Option<usize>,
@@ -87,6 +90,7 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
         // One more than is shown, to see whether there are more.
         limit: limit.map(|limit| limit.saturating_add(1)),
         trials: args.trials,
+        parts: args.parts,
     };
     let mut entries = store.list(&filter)?;
     let more = limit.is_some_and(|limit| entries.len() > limit);

@@ -67,6 +67,7 @@ fn stored_trial(trial: &caudal_experiment::Trial) -> StoredRun {
             position: trial.position as u32,
             baseline: false,
         }),
+        part_of: None,
         headline: Headline::default(),
         environment: Environment::default(),
         document: StoredDocument::Trial(json!(trial).to_string()),

@@ -9,6 +9,7 @@ use std::process::Command;
 trials! {
     latency_under_load_is_what_the_reference_says,
     connections_are_what_the_reference_says,
+    a_check_is_what_the_reference_says,
     file_transfers_are_what_the_reference_says,
     a_tcp_run_is_what_the_reference_says,
     a_udp_run_is_what_the_reference_says,
@@ -41,6 +42,11 @@ fn disagreements(value: &Value, rows: &[Row], words: &[&str]) -> Vec<String> {
 
 /// What the program prints for these arguments.
 fn printed(arguments: &str) -> String {
+    printed_by(arguments, &[0])
+}
+
+/// The same of a command that ends with one of these codes.
+fn printed_by(arguments: &str, codes: &[i32]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_caudal"));
     crate::support::keep_nothing(&mut command);
     let output = command
@@ -48,7 +54,11 @@ fn printed(arguments: &str) -> String {
         .output()
         .expect("the program was built for this test");
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "caudal {arguments}: {errors}");
+    let is_expected = output
+        .status
+        .code()
+        .is_some_and(|code| codes.contains(&code));
+    assert!(is_expected, "caudal {arguments}: {errors}");
     String::from_utf8(output.stdout).expect("JSON is UTF-8")
 }
 
@@ -104,6 +114,15 @@ fn latency_under_load_is_what_the_reference_says() {
     let events = ["agreed", "started", "quality", "finished"];
     let arguments = arguments.replace("--json", "--json-stream");
     assert_events_documented(&arguments, &QUALITY, &events);
+}
+
+const CHECK: [&str; 3] = ["always", "native", "check"];
+
+fn a_check_is_what_the_reference_says() {
+    let text = printed_by("check --quick --max-bytes 20M --json", &[0, 5, 6]);
+    let run: Value = serde_json::from_str(&text).expect("the output is one JSON object");
+    let wrong = disagreements(&run, &page().expand("run"), &CHECK);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 const FILE: [&str; 3] = ["always", "native", "file"];

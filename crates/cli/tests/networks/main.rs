@@ -8,6 +8,7 @@ mod support;
 mod bottleneck;
 mod captures;
 mod ceiling;
+mod check;
 mod connect;
 mod first_screen;
 mod forged;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         bottleneck,
         captures,
         ceiling,
+        check,
         connect,
         first_screen,
         forged,

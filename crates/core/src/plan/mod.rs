@@ -4,6 +4,7 @@
 //! [`Plan`] is any of them, and [`PlanRecord`] is how documents and messages write one down.
 
 mod bulk;
+mod check;
 mod connect;
 mod datagram_sizes;
 mod echo;
@@ -26,6 +27,7 @@ mod workload_plan;
 mod workloads;
 
 pub use bulk::{BulkPlan, BulkPlanRecord};
+pub use check::CheckPlanRecord;
 pub use connect::{ConnectPlan, ConnectPlanRecord};
 pub use datagram_sizes::DatagramSizes;
 pub use echo::{EchoPlan, EchoSchedule, RttPlanRecord};

@@ -14,6 +14,9 @@ pub enum RecordError {
     /// A path is probed from one end, without a peer that would carry a part of it out.
     #[error("a path is probed by one end alone")]
     OneEnded,
+    /// Several tests were carried out, each with a plan of its own.
+    #[error("several tests have no common plan")]
+    Composed,
     /// A number is too large for its key.
     #[error("the plan's {0:?} is out of range")]
     OutOfRange(&'static str),

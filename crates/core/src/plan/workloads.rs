@@ -1,6 +1,7 @@
 //! The list of workloads: a line each, from which their plans, kinds and records follow.
 
 use super::bulk::BulkPlanRecord;
+use super::check::CheckPlanRecord;
 use super::connect::{ConnectPlan, ConnectPlanRecord};
 use super::echo::{EchoPlan, RttPlanRecord};
 use super::quality::{QualityPlan, QualityPlanRecord};
@@ -15,9 +16,13 @@ use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-/// Declares the workloads: of each its kind with the name of its command, the variant of [`Plan`], and the keys in documents.
+/// Declares the workloads: of each its kind with the name of its command, the variant of [`Plan`], and the keys in documents. Those that
+/// are composed of others have no plan of their own, which a peer would carry out.
 macro_rules! workloads {
-    ($($(#[$doc:meta])* $kind:ident = $name:literal: $variant:ident($plan:ty), $record:ty;)+) => {
+    (
+        {$($(#[$doc:meta])* $kind:ident = $name:literal: $variant:ident($plan:ty), $record:ty;)+}
+        composed {$($(#[$composed_doc:meta])* $composed:ident = $composed_name:literal: $composed_record:ty;)+}
+    ) => {
         /// A test with nothing left open, which both ends carry out.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Plan {
@@ -38,17 +43,20 @@ macro_rules! workloads {
         #[serde(rename_all = "snake_case")]
         pub enum PlanKind {
             $($(#[$doc])* $kind,)+
+            $($(#[$composed_doc])* $composed,)+
         }
 
         impl PlanKind {
             /// Every kind.
-            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$kind),+];
+            pub const ALL: [Self; [$($name,)+ $($composed_name),+].len()] =
+                [$(Self::$kind,)+ $(Self::$composed),+];
 
             /// The kind as documents write it: the name of its command.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)+
+                    $(Self::$composed => $composed_name,)+
                 }
             }
         }
@@ -62,6 +70,7 @@ macro_rules! workloads {
         #[serde(tag = "kind", rename_all = "snake_case")]
         pub enum PlanRecord {
             $($(#[$doc])* $kind($record),)+
+            $($(#[$composed_doc])* $composed($composed_record),)+
             /// A bulk transfer of a log that does not tell its kind.
             #[serde(untagged)]
             Unknown(BulkPlanRecord),
@@ -72,6 +81,7 @@ macro_rules! workloads {
             pub(super) fn keys(&self) -> &dyn PlanKeys {
                 match self {
                     $(Self::$kind(keys) => keys,)+
+                    $(Self::$composed(keys) => keys,)+
                     Self::Unknown(keys) => keys,
                 }
             }
@@ -80,6 +90,7 @@ macro_rules! workloads {
             pub(super) fn keys_mut(&mut self) -> &mut dyn PlanKeys {
                 match self {
                     $(Self::$kind(keys) => keys,)+
+                    $(Self::$composed(keys) => keys,)+
                     Self::Unknown(keys) => keys,
                 }
             }
@@ -88,6 +99,7 @@ macro_rules! workloads {
             pub(super) const fn named_kind(&self) -> Option<PlanKind> {
                 match self {
                     $(Self::$kind(_) => Some(PlanKind::$kind),)+
+                    $(Self::$composed(_) => Some(PlanKind::$composed),)+
                     Self::Unknown(_) => None,
                 }
             }
@@ -98,6 +110,7 @@ macro_rules! workloads {
                 let KeysByKind { kind, keys } = KeysByKind::deserialize(from)?;
                 Ok(match kind {
                     $(Some(PlanKind::$kind) => Self::$kind(read(keys)?),)+
+                    $(Some(PlanKind::$composed) => Self::$composed(read(keys)?),)+
                     None => Self::Unknown(read(keys)?),
                 })
             }
@@ -117,6 +130,7 @@ macro_rules! workloads {
             fn try_from(record: &PlanRecord) -> Result<Self, RecordError> {
                 Ok(match record {
                     $(PlanRecord::$kind(keys) => Self::$variant(<$plan>::try_from(keys)?),)+
+                    $(PlanRecord::$composed(_) => return Err(RecordError::Composed),)+
                     PlanRecord::Unknown(_) => return Err(RecordError::Missing("kind")),
                 })
             }
@@ -125,6 +139,7 @@ macro_rules! workloads {
 }
 
 workloads! {
+    {
     /// A bulk transfer over TCP.
     Tcp = "tcp": Tcp(TcpPlan), BulkPlanRecord;
     /// A bulk transfer over UDP.
@@ -139,6 +154,11 @@ workloads! {
     File = "file": Transfer(TransferPlan), FilePlanRecord;
     /// The probing of a path; a plan is of trains of datagrams between its ends.
     Path = "path": Trains(TrainsPlan), PathPlanRecord;
+    }
+    composed {
+    /// Several tests of one host, and what they say together.
+    Check = "check": CheckPlanRecord;
+    }
 }
 
 /// The keys of a record, and the kind that tells which they are.

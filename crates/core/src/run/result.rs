@@ -2,6 +2,7 @@
 
 use super::search::SearchResult;
 use super::summary::{RoundTripSummary, Summary, ThroughputSummary};
+use crate::check::CheckReport;
 use crate::connect::ConnectReport;
 use crate::path::{PathReport, PathResult};
 use crate::quality::QualityReport;
@@ -25,6 +26,8 @@ pub enum RunResult {
     Quality(Box<QualityReport>),
     /// Of file transfers.
     File(Box<FileResult>),
+    /// Of several tests of one host.
+    Check(Box<CheckReport>),
     /// Of the probing of a path.
     Path(Box<PathResult>),
 }
@@ -41,6 +44,9 @@ pub(super) struct ResultKeys {
     /// The result of a test of the connection rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     connect: Option<Box<ConnectReport>>,
+    /// The result of several tests of one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    check: Option<Box<CheckReport>>,
     /// The result of a test of latency under load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     quality: Option<Box<QualityReport>>,
@@ -61,6 +67,9 @@ impl From<ResultKeys> for Option<RunResult> {
         if let Some(report) = keys.path {
             let under_load = keys.quality;
             return Some(RunResult::Path(Box::new(PathResult { report, under_load })));
+        }
+        if let Some(report) = keys.check {
+            return Some(RunResult::Check(report));
         }
         if let Some(report) = keys.connect {
             return Some(RunResult::Connect(report));
@@ -96,6 +105,7 @@ pub(super) fn serialize<S: Serializer>(
         Some(RunResult::Throughput(summary)) => keys.serialize_entry("summary", summary)?,
         Some(RunResult::RoundTrips(summary)) => keys.serialize_entry("summary", summary)?,
         Some(RunResult::Search(search)) => keys.serialize_entry("search", search)?,
+        Some(RunResult::Check(report)) => keys.serialize_entry("check", report)?,
         Some(RunResult::Connect(report)) => keys.serialize_entry("connect", report)?,
         Some(RunResult::Quality(report)) => keys.serialize_entry("quality", report)?,
         Some(RunResult::File(file)) => {

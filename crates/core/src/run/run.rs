@@ -8,6 +8,7 @@ use super::repeat::{DirectionRepeats, Repeat};
 use super::result::{self, ResultKeys, RunResult};
 use super::search::SearchResult;
 use super::summary::{RoundTripSummary, ThroughputSummary};
+use crate::check::CheckReport;
 use crate::connect::ConnectReport;
 use crate::episode::Episode;
 use crate::path::PathReport;
@@ -158,6 +159,15 @@ impl Run {
     pub fn connect(&self) -> Option<&ConnectReport> {
         match &self.result {
             Some(RunResult::Connect(report)) => Some(report),
+            _ => None,
+        }
+    }
+
+    /// The result of several tests of one host.
+    #[must_use]
+    pub fn check(&self) -> Option<&CheckReport> {
+        match &self.result {
+            Some(RunResult::Check(report)) => Some(report),
             _ => None,
         }
     }

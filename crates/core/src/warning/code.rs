@@ -60,6 +60,8 @@ pub enum WarningCode {
     ScheduleLate,
     /// A file transfer did not complete, or its content is not the sender's.
     TransferFailed,
+    /// Some of what is in a directory was not sent.
+    FilesLeftOut,
     /// An end did not honour an option.
     OptionNotHonoured,
     /// Datagrams are sent at a fixed rate without congestion control.
@@ -146,7 +148,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 66] = [
+    pub const ALL: [Self; 67] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -173,6 +175,7 @@ impl WarningCode {
         Self::SizesLeftOut,
         Self::ScheduleLate,
         Self::TransferFailed,
+        Self::FilesLeftOut,
         Self::OptionNotHonoured,
         Self::NoCongestionControl,
         Self::UnfairComparison,
@@ -245,6 +248,7 @@ impl WarningCode {
             Self::SizesLeftOut => "sizes_left_out",
             Self::ScheduleLate => "schedule_late",
             Self::TransferFailed => "transfer_failed",
+            Self::FilesLeftOut => "files_left_out",
             Self::OptionNotHonoured => "option_not_honoured",
             Self::NoCongestionControl => "no_congestion_control",
             Self::UnfairComparison => "unfair_comparison",

@@ -61,6 +61,9 @@ impl WarningCode {
             Self::TransferFailed => {
                 "a file transfer did not complete, or its content is not the sender's: it is no result; the command ends with code 1"
             }
+            Self::FilesLeftOut => {
+                "some of what is in the directory was not sent: pipes, devices, links, what cannot be read, and names that no server takes; the command ends with code 1"
+            }
             Self::OptionNotHonoured => {
                 "an option was not honoured, such as the way in which datagrams are handed to the kernel"
             }
@@ -218,6 +221,9 @@ impl WarningCode {
             Self::SizesLeftOut => "use TCP for larger messages",
             Self::ScheduleLate => "use a longer period, fewer clients, or a less busy machine",
             Self::TransferFailed => "see the reason, and transfer it again",
+            Self::FilesLeftOut => {
+                "send an archive of the directory, from standard input, to keep everything in it"
+            }
             Self::OptionNotHonoured => "compare with runs in which the option was honoured",
             Self::NoCongestionControl => {
                 "use it on isolated links only; cubic, newreno and bbr share a link"

@@ -7,6 +7,8 @@ const LEAD_NS: u64 = 100_000;
 /// Busy waiting takes at most one part in this many of all time, because hosts share the processors. Where that is not enough, deliveries
 /// are late, which matters little on busy links.
 const TIME_DIVISOR: u64 = 33;
+/// An event this near is waited for without sleeping: a timer and a wake-up cost as much in a virtual machine.
+const SHORT_NS: u64 = 10_000;
 /// Maximum time for busy waiting that accumulates, ns.
 const MAX_BUDGET_NS: u64 = 20_000_000;
 
@@ -27,13 +29,16 @@ impl SpinBudget {
         }
     }
 
-    /// The time in nanoseconds by which to wake up before an event: zero while the budget is exhausted.
-    pub(super) fn lead_ns(&mut self, now_ns: u64) -> u64 {
+    /// The time in nanoseconds by which to wake up before an event that is `left_ns` away: zero while the budget is exhausted, unless the event
+    /// is so near that to sleep costs more.
+    pub(super) fn lead_ns(&mut self, now_ns: u64, left_ns: Option<u64>) -> u64 {
         let earned = now_ns.saturating_sub(self.updated_ns) / TIME_DIVISOR;
         self.budget_ns = (self.budget_ns + earned).min(MAX_BUDGET_NS);
         self.updated_ns = now_ns;
         if self.budget_ns >= LEAD_NS {
             LEAD_NS
+        } else if left_ns.is_some_and(|left_ns| left_ns <= SHORT_NS) {
+            SHORT_NS
         } else {
             0
         }

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use caudal_link::frame::Frame;
 use caudal_link::model::{HostArrival, NetworkModel};
-use caudal_link::super_frame::{SegmentRun, SuperFrame};
+use caudal_link::segmentation::SuperFrame;
+use caudal_link::super_frame::SegmentRun;
 use caudal_link::time::SimTime;
 use caudal_sys::clock::{self, CpuClock};
 use caudal_sys::poll::poll_readable;
@@ -163,15 +164,15 @@ impl EmulatorThread {
         let now = clock::monotonic_ns();
         let frames = self.frames_read + self.frames_delivered;
         let held = due_ns.and_then(|due| self.coalescing.hold_until(now, frames, due));
-        let lead_ns = if held.is_some() {
-            0
-        } else {
-            self.spin.lead_ns(now)
+        let left_ns = due_ns.map(|due| due.saturating_sub(now));
+        let lead_ns = match held {
+            Some(_) => 0,
+            None => self.spin.lead_ns(now, left_ns),
         };
         let due_ns = held.or(due_ns);
         let timeout = due_ns.map(|due| {
-            let left = due.saturating_sub(now);
-            Duration::from_nanos(left.saturating_sub(lead_ns))
+            let left_ns = due.saturating_sub(now);
+            Duration::from_nanos(left_ns.saturating_sub(lead_ns))
         });
         let mut watched: Vec<BorrowedFd<'_>> = Vec::with_capacity(self.devices.len() + 1);
         watched.push(wakeup.as_fd());
@@ -203,7 +204,7 @@ impl EmulatorThread {
             let (end, id) = (*end, self.frames_read);
             let now = clock::monotonic_ns();
             let received = device.receive(buffer, now, |received| {
-                (SentPacket::new(id, &received), received.sent_ns)
+                (HostPacket::new(id, &received), received.sent_ns)
             });
             // A device fails when its host's namespace has gone, which happens only with the lab.
             let Ok(Some((packet, sent_ns))) = received else {
@@ -217,8 +218,8 @@ impl EmulatorThread {
                 self.model.offer(sent_at, end, frame, &mut self.arrivals);
             };
             match packet {
-                SentPacket::Frame(frame) => offer(frame),
-                SentPacket::Super(frames) => frames.cut(id).for_each(offer),
+                HostPacket::Frame(frame) => offer(frame),
+                HostPacket::Super(frames) => frames.cut(id).for_each(offer),
             }
             if !self.arrivals.is_empty() {
                 self.deliver();
@@ -344,14 +345,14 @@ impl EmulatorThread {
 }
 
 /// What a host has sent in one packet.
-enum SentPacket {
+enum HostPacket {
     /// A frame.
     Frame(Frame),
     /// Several.
     Super(Arc<SuperFrame>),
 }
 
-impl SentPacket {
+impl HostPacket {
     /// What was received; a frame is numbered `id`.
     fn new(id: u64, received: &ReceivedFrame<'_>) -> Self {
         let cut = received.segmentation;

@@ -8,6 +8,9 @@ use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::quantity::Unit;
 use caudal_core::transfer::{TransferCell, TransferRun, TransferSummary, TransferTimes};
 
+/// Minimum size of a transfer whose cost and limit mean something, bytes: less is over within the first round trips.
+const MIN_EXPLAINED: u64 = 64 << 10;
+
 /// The result of a transfer in one line.
 #[must_use]
 pub fn headline(cell: &TransferCell, result: &TransferSummary) -> EmphasizedLine {
@@ -46,7 +49,8 @@ pub fn headline(cell: &TransferCell, result: &TransferSummary) -> EmphasizedLine
 /// The lines that explain the result of a transfer.
 pub(super) fn explanation(run: &TransferRun, form: TextForm) -> Vec<String> {
     let result = &run.result;
-    if result.time_s().is_none() {
+    let is_small = result.bytes < MIN_EXPLAINED && form.detail == Detail::Usual;
+    if result.time_s().is_none() || is_small {
         return Vec::new();
     }
     let costs = costs(result);

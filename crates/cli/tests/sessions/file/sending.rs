@@ -9,6 +9,7 @@ use std::process::Stdio;
 trials! {
     a_file_arrives_under_its_name_and_is_not_replaced_unasked,
     a_directory_arrives_with_its_files,
+    what_cannot_be_sent_of_a_directory_is_named_and_keeps_nothing_back,
     standard_input_is_sent_to_its_end,
     a_file_is_compared_without_being_kept,
     an_empty_file_takes_a_moment_over_each_protocol_in_each_direction,
@@ -31,6 +32,39 @@ fn a_file_arrives_under_its_name_and_is_not_replaced_unasked() {
     assert_eq!(
         fs::read(pair.place.at("stored/sub/other.img")).unwrap(),
         content(20)
+    );
+}
+
+fn what_cannot_be_sent_of_a_directory_is_named_and_keeps_nothing_back() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let pair = FilePair::new();
+    let tree = pair.place.at("here/tree");
+    fs::create_dir_all(tree.join("empty")).unwrap();
+    fs::write(tree.join("good"), content(3)).unwrap();
+    fs::write(tree.join("new\nline"), content(3)).unwrap();
+    fs::write(tree.join(OsStr::from_bytes(b"z\xff")), content(3)).unwrap();
+    std::os::unix::fs::symlink("good", tree.join("link")).unwrap();
+    let ended = pair.runs("--send tree");
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    let stored = pair.place.at("stored/tree/good");
+    assert_eq!(fs::read(stored).unwrap(), content(3));
+    for line in [
+        "not sent: tree/empty: an empty directory",
+        "not sent: tree/link: a symbolic link",
+        "not sent: tree/new\\nline: of a name",
+        "not UTF-8",
+        "4 of what is in the directory was not sent",
+    ] {
+        assert!(ended.stdout.contains(line), "{line}: {ended:#?}");
+    }
+    // Three bytes have no limit worth a word.
+    assert!(!ended.stdout.contains("limited by"), "{ended:#?}");
+    let run = pair.runs("--send tree --force --json").json();
+    let codes = run["warnings"].as_array().unwrap().iter();
+    assert!(
+        codes.clone().any(|one| one["code"] == "files_left_out"),
+        "{run}"
     );
 }
 

@@ -1,0 +1,7 @@
+//! `caudal check`.
+
+mod args;
+mod command;
+
+pub use args::PathCheckArgs;
+pub use command::check;

@@ -1,0 +1,257 @@
+//! A line for each thing that was measured: its figures with their intervals, and the command that measures it closely.
+
+use crate::text::{percent, time_us};
+use caudal_core::check::{
+    CheckFamily, CheckLoad, CheckPart, CheckPath, CheckReport, CheckRoundTrips, CheckTcp, CheckUdp,
+};
+use caudal_core::plan::Direction;
+use caudal_core::quantity::{EstimateInUnit, Unit};
+use caudal_stats::Estimate;
+
+/// The width of the names in front.
+const NAME: usize = 11;
+
+/// All lines.
+#[must_use]
+pub fn lines(report: &CheckReport) -> Vec<String> {
+    let parts = [
+        CheckPart::Families,
+        CheckPart::RoundTrips,
+        CheckPart::Path,
+        CheckPart::DownloadSeveral,
+        CheckPart::UploadSeveral,
+        CheckPart::UdpDownload,
+        CheckPart::UdpUpload,
+        CheckPart::UnderLoad,
+    ];
+    parts
+        .iter()
+        .filter_map(|part| line(report, *part))
+        .collect()
+}
+
+/// The line that is complete with this test; `None` where another completes it, or it has no result. The line of TCP in a direction is
+/// complete with the test of several flows.
+#[must_use]
+pub fn line(report: &CheckReport, part: CheckPart) -> Option<String> {
+    let tcp = |direction| {
+        report
+            .tcp
+            .iter()
+            .find(move |tcp| tcp.direction == direction)
+    };
+    let udp = |direction| {
+        report
+            .udp
+            .iter()
+            .find(move |udp| udp.direction == direction)
+    };
+    let (name, text, command) = match part {
+        CheckPart::Download | CheckPart::Upload => return None,
+        CheckPart::Families => (
+            "family",
+            families(&report.families)?,
+            "connect HOST -4 | -6",
+        ),
+        CheckPart::RoundTrips => (
+            "round trip",
+            round_trips(report.round_trips.as_ref()?),
+            "rtt HOST",
+        ),
+        CheckPart::Path => ("path", path(report.path.as_ref()?)?, "path HOST"),
+        CheckPart::DownloadSeveral => {
+            ("download", self::tcp(tcp(Direction::Down)?)?, "tcp HOST -R")
+        }
+        CheckPart::UploadSeveral => ("upload", self::tcp(tcp(Direction::Up)?)?, "tcp HOST"),
+        CheckPart::UdpDownload => ("UDP down", self::udp(udp(Direction::Down)?), "udp HOST -R"),
+        CheckPart::UdpUpload => ("UDP up", self::udp(udp(Direction::Up)?), "udp HOST"),
+        CheckPart::UnderLoad => ("under load", load(report.load.as_ref()?), "quality HOST"),
+    };
+    Some(format!("{name:<NAME$} {text} [{command}]"))
+}
+
+/// A mean with its interval.
+fn estimate(estimate: &Estimate, unit: Unit) -> String {
+    let shown = EstimateInUnit::new(estimate, unit);
+    match shown.confidence_interval() {
+        Some(interval) => format!("{} ({interval})", shown.mean()),
+        None => shown.mean(),
+    }
+}
+
+fn families(families: &[CheckFamily]) -> Option<String> {
+    let each = families.iter().map(|family| {
+        let name = if family.address.is_ipv4() {
+            "IPv4"
+        } else {
+            "IPv6"
+        };
+        match family.connect_us {
+            Some(us) => format!("{name} connects in {}", time_us(us)),
+            None => format!("{name} does not connect"),
+        }
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| each.join(", "))
+}
+
+fn round_trips(trips: &CheckRoundTrips) -> String {
+    let seconds = Estimate {
+        mean: trips.mean_us.mean / 1e6,
+        low: trips.mean_us.low / 1e6,
+        high: trips.mean_us.high / 1e6,
+        ..trips.mean_us
+    };
+    let p99 = trips
+        .p99_us
+        .map_or_else(String::new, |us| format!(", p99 {}", time_us(us)));
+    format!(
+        "{}{p99}; {} of {} lost",
+        estimate(&seconds, Unit::Seconds),
+        trips.lost,
+        trips.messages
+    )
+}
+
+fn path(path: &CheckPath) -> Option<String> {
+    let hops = path.hops.map(|hops| match hops {
+        1 => "1 hop".to_owned(),
+        hops => format!("{hops} hops"),
+    });
+    let mtu = path.mtu_bytes.map(|mtu| format!("path MTU {mtu} B"));
+    let known: Vec<String> = hops.into_iter().chain(mtu).collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
+fn tcp(tcp: &CheckTcp) -> Option<String> {
+    let several = tcp.several;
+    Some(match (&tcp.one_bps, &tcp.several_bps) {
+        (Some(one), Some(more)) => {
+            let gives = tcp.gain.map_or_else(
+                || "no more".to_owned(),
+                |gain| format!("{gain:.1} times as much"),
+            );
+            format!(
+                "{} with one flow; {several} flows: {}, {gives}",
+                estimate(one, Unit::BitPerSecond),
+                EstimateInUnit::new(more, Unit::BitPerSecond).mean(),
+            )
+        }
+        (Some(one), None) => format!("{} with one flow", estimate(one, Unit::BitPerSecond)),
+        (None, Some(more)) => {
+            format!(
+                "{} with {several} flows",
+                estimate(more, Unit::BitPerSecond)
+            )
+        }
+        (None, None) => return None,
+    })
+}
+
+fn udp(udp: &CheckUdp) -> String {
+    let rate = Unit::BitPerSecond.show(udp.rate_bps);
+    let lost = udp.loss.as_ref().map_or_else(
+        || "loss not known".to_owned(),
+        |loss| {
+            let interval = EstimateInUnit::new(loss, Unit::Share)
+                .confidence_interval()
+                .map_or_else(String::new, |interval| format!(" ({interval})"));
+            format!("{}{interval} lost", percent(loss.mean))
+        },
+    );
+    let jitter = udp
+        .jitter_us
+        .map_or_else(String::new, |us| format!(", jitter {}", time_us(us)));
+    format!("{lost} at {rate}{jitter}")
+}
+
+fn load(load: &CheckLoad) -> String {
+    let each = load.directions.iter().map(|one| {
+        let name = match one.direction {
+            Direction::Up => "upload",
+            Direction::Down => "download",
+        };
+        format!("{name} adds {}", time_us(one.added_us.max(0.0)))
+    });
+    let grade = match (load.grade, &load.no_grade) {
+        (Some(grade), _) => format!("grade {}", grade.name()),
+        (None, Some(reason)) => format!("no grade: {reason}"),
+        (None, None) => "no grade".to_owned(),
+    };
+    let parts: Vec<String> = std::iter::once(grade).chain(each).collect();
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_core::quality::Grade;
+
+    #[test]
+    fn every_figure_has_its_line_with_its_command() {
+        let report = CheckReport {
+            families: vec![
+                CheckFamily {
+                    address: "192.0.2.1".parse().unwrap(),
+                    connect_us: Some(12_300.0),
+                    error: None,
+                },
+                CheckFamily {
+                    address: "2001:db8::1".parse().unwrap(),
+                    connect_us: None,
+                    error: Some("timed out".into()),
+                },
+            ],
+            round_trips: Some(CheckRoundTrips {
+                mean_us: Estimate {
+                    low: 12_200.0,
+                    high: 12_400.0,
+                    method: caudal_stats::IntervalMethod::BatchMeansT,
+                    n: 300,
+                    ..Estimate::single(12_300.0)
+                },
+                p99_us: Some(14_000.0),
+                messages: 300,
+                lost: 0,
+            }),
+            path: Some(CheckPath {
+                hops: Some(3),
+                mtu_bytes: Some(1500),
+                local_mtu_bytes: Some(1500),
+            }),
+            tcp: vec![CheckTcp {
+                direction: Direction::Down,
+                one_bps: Some(Estimate::single(20e6)),
+                one_limited_by: None,
+                several: 8,
+                several_bps: Some(Estimate::single(93e6)),
+                several_limited_by: None,
+                gain: Some(4.65),
+            }],
+            udp: vec![CheckUdp {
+                direction: Direction::Up,
+                rate_bps: 2e6,
+                loss: Some(Estimate::single(0.0)),
+                jitter_us: Some(120.0),
+            }],
+            load: Some(CheckLoad {
+                grade: Some(Grade::B),
+                no_grade: None,
+                directions: Vec::new(),
+            }),
+            ..CheckReport::default()
+        };
+        assert_eq!(
+            lines(&report),
+            [
+                "family      IPv4 connects in 12.3 ms, IPv6 does not connect [connect HOST -4 | -6]",
+                "round trip  12.30 ms (95 % CI 12.20–12.40 ms), p99 14.00 ms; 0 of 300 lost [rtt HOST]",
+                "path        3 hops, path MTU 1500 B [path HOST]",
+                "download    20 Mbit/s with one flow; 8 flows: 93 Mbit/s, 4.7 times as much [tcp HOST -R]",
+                "UDP up      0 % lost at 2 Mbit/s, jitter 120.0 µs [udp HOST]",
+                "under load  grade B [quality HOST]",
+            ]
+        );
+        assert!(lines(&CheckReport::default()).is_empty());
+    }
+}
