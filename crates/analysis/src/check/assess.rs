@@ -1,53 +1,22 @@
 //! From the runs of several tests to their report.
 
+use super::checked::{CheckedRuns, tcp_parts};
 use super::findings::findings;
 use super::suitability::uses;
 use caudal_core::check::{
-    CheckFamily, CheckLoad, CheckLoadDirection, CheckPart, CheckPath, CheckReport, CheckRoundTrips,
-    CheckTcp, CheckUdp, PartNotMeasured,
+    CheckLoad, CheckLoadDirection, CheckPart, CheckPath, CheckReport, CheckRoundTrips, CheckTcp,
+    CheckUdp,
 };
 use caudal_core::plan::{Direction, PhaseLoad};
 use caudal_core::quality::QualityReport;
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
-use caudal_core::text::ExternalText;
 use caudal_stats::Estimate;
 
 /// The directions in the order in which they are shown.
 const DIRECTIONS: [Direction; 2] = [Direction::Down, Direction::Up];
 /// Minimum of the goodput of several flows, as a multiple of that of one, to be called more.
 const MIN_GAIN: f64 = 1.15;
-
-/// What was measured, test by test.
-#[derive(Debug, Clone, Default)]
-pub struct CheckedRuns {
-    /// The address families of the host, where it has both.
-    pub families: Vec<CheckFamily>,
-    /// The tests that have a result.
-    pub runs: Vec<(CheckPart, Run)>,
-    /// The flows of the tests with several.
-    pub several: u32,
-    /// The tests that have none.
-    pub not_measured: Vec<PartNotMeasured>,
-    /// Those among them that were left out because the user asked for it.
-    pub left_out: Vec<CheckPart>,
-    /// The reason why the check ended early.
-    pub cut_short: Option<ExternalText>,
-}
-
-impl CheckedRuns {
-    /// The run of a test; `None` where that has none.
-    #[must_use]
-    pub fn run(&self, part: CheckPart) -> Option<&Run> {
-        let mut runs = self.runs.iter();
-        runs.find(|(of, _)| *of == part).map(|(_, run)| run)
-    }
-
-    /// The only direction of a test.
-    pub(super) fn direction(&self, part: CheckPart) -> Option<&DirectionSummary> {
-        self.run(part)?.directions().first()
-    }
-}
 
 /// The report of the tests, without identifiers of their runs.
 #[must_use]
@@ -93,14 +62,6 @@ fn path(run: &Run) -> Option<CheckPath> {
         mtu_bytes: report.mtu.as_ref().map(|mtu| mtu.bytes.get()),
         local_mtu_bytes: report.mtu.as_ref().map(|mtu| mtu.local_bytes.get()),
     })
-}
-
-/// The tests of TCP in a direction: with one flow, and with several.
-pub(super) const fn tcp_parts(direction: Direction) -> [CheckPart; 2] {
-    match direction {
-        Direction::Down => [CheckPart::Download, CheckPart::DownloadSeveral],
-        Direction::Up => [CheckPart::Upload, CheckPart::UploadSeveral],
-    }
 }
 
 fn tcp(checked: &CheckedRuns, direction: Direction) -> Option<CheckTcp> {

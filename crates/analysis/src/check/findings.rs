@@ -1,9 +1,9 @@
 //! What is wrong, what is in doubt, and what is worth knowing.
 
-use super::assess::{CheckedRuns, tcp_parts};
+use super::checked::{CheckedRuns, tcp_parts};
 use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy};
 use caudal_core::check::{
-    CheckFinding, CheckPart, CheckReport, CheckTcp, FindingCode, FindingWeight,
+    CheckFinding, CheckFindingCode, CheckPart, CheckReport, CheckTcp, FindingWeight,
 };
 use caudal_core::plan::Direction;
 use caudal_core::quality::{AdviceCode, Grade};
@@ -38,7 +38,7 @@ pub(super) fn findings(checked: &CheckedRuns, report: &CheckReport) -> Vec<Check
     all.extend(small_mtu(report));
     all.extend(not_measured(checked));
     // The order in which they were found decides among those of one weight.
-    all.sort_by_key(|finding| (finding.code != FindingCode::HostBusy, finding.weight));
+    all.sort_by_key(|finding| (finding.code != CheckFindingCode::HostBusy, finding.weight));
     all
 }
 
@@ -49,7 +49,12 @@ fn direction_name(direction: Direction) -> &'static str {
     }
 }
 
-fn finding(code: FindingCode, weight: FindingWeight, text: String, remedy: &str) -> CheckFinding {
+fn finding(
+    code: CheckFindingCode,
+    weight: FindingWeight,
+    text: String,
+    remedy: &str,
+) -> CheckFinding {
     CheckFinding {
         code,
         weight,
@@ -62,20 +67,20 @@ fn finding(code: FindingCode, weight: FindingWeight, text: String, remedy: &str)
 /// What the tests themselves warn of: once for each kind, by the first test that does.
 fn of_warnings(checked: &CheckedRuns) -> Vec<CheckFinding> {
     use FindingWeight::{Doubt, Note, Problem};
-    let kinds: [(FindingCode, FindingWeight, &[WarningCode]); 4] = [
-        (FindingCode::HostBusy, Doubt, &[WarningCode::HostBusy]),
+    let kinds: [(CheckFindingCode, FindingWeight, &[WarningCode]); 4] = [
+        (CheckFindingCode::HostBusy, Doubt, &[WarningCode::HostBusy]),
         (
-            FindingCode::Outage,
+            CheckFindingCode::Outage,
             Problem,
             &[WarningCode::Outage, WarningCode::InterfaceDown],
         ),
         (
-            FindingCode::MtuBlackHole,
+            CheckFindingCode::MtuBlackHole,
             Problem,
             &[WarningCode::PathMtuBlackHole],
         ),
         (
-            FindingCode::OthersTraffic,
+            CheckFindingCode::OthersTraffic,
             Note,
             &[WarningCode::OtherTraffic, WarningCode::AnotherTest],
         ),
@@ -116,7 +121,7 @@ fn families(report: &CheckReport) -> Vec<CheckFinding> {
                     .as_ref()
                     .map_or("nothing answered", |error| error.as_received());
                 found.push(finding(
-                    FindingCode::FamilyBroken,
+                    CheckFindingCode::FamilyBroken,
                     FindingWeight::Problem,
                     format!(
                         "the host has an {of} address, {}, that cannot be reached: {reason}",
@@ -129,7 +134,7 @@ fn families(report: &CheckReport) -> Vec<CheckFinding> {
                 if us > faster * MIN_SLOWER.0 && us - faster > MIN_SLOWER.1 =>
             {
                 found.push(finding(
-                    FindingCode::FamilySlower,
+                    CheckFindingCode::FamilySlower,
                     FindingWeight::Note,
                     format!(
                         "{of} takes {} to connect, {} {}",
@@ -159,7 +164,7 @@ fn loss(report: &CheckReport) -> Vec<CheckFinding> {
         found.push(CheckFinding {
             direction: Some(udp.direction),
             ..finding(
-                FindingCode::Loss,
+                CheckFindingCode::Loss,
                 FindingWeight::Problem,
                 format!(
                     "{}{interval} of the datagrams are lost at {}, {}",
@@ -173,7 +178,7 @@ fn loss(report: &CheckReport) -> Vec<CheckFinding> {
     }
     if let Some(trips) = report.round_trips.as_ref().filter(|trips| trips.lost > 0) {
         found.push(finding(
-            FindingCode::Loss,
+            CheckFindingCode::Loss,
             FindingWeight::Problem,
             format!(
                 "{} of {} messages had no reply in time, without load",
@@ -194,7 +199,7 @@ fn bufferbloat(checked: &CheckedRuns, report: &CheckReport) -> Option<CheckFindi
             .as_deref()
             .unwrap_or("the phases cannot be compared");
         return Some(finding(
-            FindingCode::NoGrade,
+            CheckFindingCode::NoGrade,
             FindingWeight::Doubt,
             format!("no grade for latency under load: {reason}"),
             "measure again: caudal quality HOST",
@@ -220,7 +225,7 @@ fn bufferbloat(checked: &CheckedRuns, report: &CheckReport) -> Option<CheckFindi
         )
     });
     Some(finding(
-        FindingCode::Bufferbloat,
+        CheckFindingCode::Bufferbloat,
         FindingWeight::Problem,
         format!(
             "load delays everything else (grade {}): {}",
@@ -259,7 +264,7 @@ fn single_flow(checked: &CheckedRuns, tcp: &CheckTcp) -> Option<CheckFinding> {
     Some(CheckFinding {
         direction: Some(tcp.direction),
         ..finding(
-            FindingCode::SingleFlow,
+            CheckFindingCode::SingleFlow,
             weight,
             format!(
                 "{}: one flow gets {}, {} flows {} ({gain:.1} times as much); {reason}",
@@ -281,16 +286,16 @@ fn limits(tcp: &CheckTcp) -> Option<CheckFinding> {
         .or(tcp.one_limited_by.as_ref())?;
     let (code, remedy) = match limit.cause? {
         Cause::ServerLimit => (
-            FindingCode::ServerLimit,
+            CheckFindingCode::ServerLimit,
             "ask whoever runs the server for a higher --max-rate, to see what the network gives",
         ),
         Cause::Policer => (
-            FindingCode::Policer,
+            CheckFindingCode::Policer,
             "ask the provider for the rate and the burst that it allows",
         ),
         _ => return None,
     };
-    let name = if code == FindingCode::Policer {
+    let name = if code == CheckFindingCode::Policer {
         "a policer"
     } else {
         "the server's limit"
@@ -315,7 +320,7 @@ fn small_mtu(report: &CheckReport) -> Option<CheckFinding> {
     let (mtu, local) = (path.mtu_bytes?, path.local_mtu_bytes?);
     (mtu < local).then(|| {
         finding(
-            FindingCode::SmallMtu,
+            CheckFindingCode::SmallMtu,
             FindingWeight::Note,
             format!("the path takes packets of {mtu} B, this machine's link {local} B"),
             "",
@@ -343,7 +348,7 @@ fn not_measured(checked: &CheckedRuns) -> Vec<CheckFinding> {
             continue;
         }
         found.push(finding(
-            FindingCode::NotMeasured,
+            CheckFindingCode::NotMeasured,
             weight,
             format!("{} not measured: {reason}", missing.part.name()),
             "",
@@ -361,7 +366,7 @@ mod tests {
     };
     use caudal_stats::Estimate;
 
-    fn of(report: &CheckReport) -> Vec<FindingCode> {
+    fn of(report: &CheckReport) -> Vec<CheckFindingCode> {
         let found = findings(&CheckedRuns::default(), report);
         found.iter().map(|finding| finding.code).collect()
     }
@@ -389,7 +394,7 @@ mod tests {
     #[test]
     fn loss_is_wrong_where_its_interval_says_so() {
         assert_eq!(of(&udp(0.0005, 0.002)), []);
-        assert_eq!(of(&udp(0.004, 0.01)), [FindingCode::Loss]);
+        assert_eq!(of(&udp(0.004, 0.01)), [CheckFindingCode::Loss]);
         let lost = CheckReport {
             round_trips: Some(CheckRoundTrips {
                 mean_us: Estimate::single(1e4),
@@ -399,7 +404,7 @@ mod tests {
             }),
             ..CheckReport::default()
         };
-        assert_eq!(of(&lost), [FindingCode::Loss]);
+        assert_eq!(of(&lost), [CheckFindingCode::Loss]);
     }
 
     #[test]
@@ -413,8 +418,11 @@ mod tests {
             families: vec![family("192.0.2.1", v4), family("2001:db8::1", v6)],
             ..CheckReport::default()
         };
-        assert_eq!(of(&both(Some(1e4), None)), [FindingCode::FamilyBroken]);
-        assert_eq!(of(&both(Some(1e4), Some(2e4))), [FindingCode::FamilySlower]);
+        assert_eq!(of(&both(Some(1e4), None)), [CheckFindingCode::FamilyBroken]);
+        assert_eq!(
+            of(&both(Some(1e4), Some(2e4))),
+            [CheckFindingCode::FamilySlower]
+        );
         assert_eq!(of(&both(Some(1e4), Some(1.1e4))), []);
         assert_eq!(of(&both(Some(100.0), Some(900.0))), []);
         assert_eq!(of(&both(None, None)), []);
@@ -434,7 +442,7 @@ mod tests {
             ..CheckReport::default()
         };
         report.findings = findings(&CheckedRuns::default(), &report);
-        assert_eq!(report.findings[0].code, FindingCode::NoGrade);
+        assert_eq!(report.findings[0].code, CheckFindingCode::NoGrade);
         assert_eq!(report.clone().judged().verdict, CheckVerdict::Undecided);
         if let Some(load) = &mut report.load {
             load.grade = Some(Grade::B);

@@ -7,7 +7,7 @@ use crate::output::views::Views;
 use crate::path::path_without_capacities;
 use caudal_core::check::{CheckPart, CheckReport, CheckVerdict};
 use caudal_core::units::{ByteCount, format_duration};
-use caudal_measure::{CheckObserver, CheckRequest, PathProbing, RunEnding, ServerChoice};
+use caudal_measure::{CheckObserver, CheckRequest, ProbedPathRequest, RunEnding, ServerChoice};
 use caudal_sys::signal::Interrupt;
 use caudal_views::check::line;
 use std::time::Duration;
@@ -41,8 +41,8 @@ pub fn check(args: &PathCheckArgs, interrupt: &'static Interrupt) -> Result<Exit
         },
         families: (!is_own && !has_family).then(|| args.target.target()),
         path: match path_without_capacities(&args.target, args.output.confidence) {
-            Ok(request) => PathProbing::Probed(Box::new(request)),
-            Err(failure) => PathProbing::Impossible(failure.message),
+            Ok(request) => ProbedPathRequest::Probed(Box::new(request)),
+            Err(failure) => ProbedPathRequest::Impossible(failure.message),
         },
         server,
         quick: args.quick,

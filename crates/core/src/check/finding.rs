@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum FindingCode {
+pub enum CheckFindingCode {
     /// An end was too busy to measure.
     HostBusy,
     /// Nothing passed for a time.
@@ -56,7 +56,7 @@ pub enum FindingWeight {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckFinding {
     /// The stable name, for programs.
-    pub code: FindingCode,
+    pub code: CheckFindingCode,
     /// What it means for the whole.
     pub weight: FindingWeight,
     /// The direction concerned.

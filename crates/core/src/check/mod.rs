@@ -4,7 +4,7 @@ mod finding;
 mod report;
 mod suitability;
 
-pub use finding::{CheckFinding, FindingCode, FindingWeight};
+pub use finding::{CheckFinding, CheckFindingCode, FindingWeight};
 pub use report::{
     CheckFamily, CheckLoad, CheckLoadDirection, CheckPart, CheckPath, CheckReport, CheckRoundTrips,
     CheckTcp, CheckUdp, CheckVerdict, PartNotMeasured,

@@ -1,6 +1,6 @@
 //! The result of several tests of one host.
 
-use super::finding::{CheckFinding, FindingCode, FindingWeight};
+use super::finding::{CheckFinding, CheckFindingCode, FindingWeight};
 use super::suitability::UseSuitability;
 use crate::bottleneck::LimitedBy;
 use crate::plan::Direction;
@@ -232,7 +232,7 @@ impl CheckReport {
 
     fn judge(&self) -> CheckVerdict {
         let has = |weight| self.findings.iter().any(|finding| finding.weight == weight);
-        let is_busy = |finding: &CheckFinding| finding.code == FindingCode::HostBusy;
+        let is_busy = |finding: &CheckFinding| finding.code == CheckFindingCode::HostBusy;
         if self.findings.iter().any(is_busy) {
             CheckVerdict::Undecided
         } else if has(FindingWeight::Problem) {
@@ -249,8 +249,8 @@ impl CheckReport {
 mod tests {
     use super::*;
 
-    fn verdict(findings: &[(FindingCode, FindingWeight)]) -> CheckVerdict {
-        let finding = |(code, weight): &(FindingCode, FindingWeight)| CheckFinding {
+    fn verdict(findings: &[(CheckFindingCode, FindingWeight)]) -> CheckVerdict {
+        let finding = |(code, weight): &(CheckFindingCode, FindingWeight)| CheckFinding {
             code: *code,
             weight: *weight,
             direction: None,
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn problems_decide_unless_the_host_was_busy() {
-        use FindingCode::{HostBusy, Loss, NoGrade, SmallMtu};
+        use CheckFindingCode::{HostBusy, Loss, NoGrade, SmallMtu};
         use FindingWeight::{Doubt, Note, Problem};
         assert_eq!(verdict(&[(SmallMtu, Note)]), CheckVerdict::Healthy);
         assert_eq!(verdict(&[(NoGrade, Doubt)]), CheckVerdict::Undecided);

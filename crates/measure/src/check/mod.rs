@@ -4,4 +4,4 @@ mod families;
 mod parts;
 mod request;
 
-pub use request::{CheckObserver, CheckRequest, MeasuredCheck, PathProbing};
+pub use request::{CheckObserver, CheckRequest, MeasuredCheck, ProbedPathRequest};

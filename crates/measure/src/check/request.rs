@@ -35,7 +35,7 @@ pub struct CheckRequest {
     /// The server whose address families are compared; `None` where one was asked for.
     pub families: Option<Target>,
     /// The probing of the path.
-    pub path: PathProbing,
+    pub path: ProbedPathRequest,
     /// `true` for 15 s instead of a minute.
     pub quick: bool,
     /// The flows of the tests with several.
@@ -48,7 +48,7 @@ pub struct CheckRequest {
 
 /// The probing of the path, or why it is left out.
 #[derive(Debug, Clone)]
-pub enum PathProbing {
+pub enum ProbedPathRequest {
     /// It is probed so.
     Probed(Box<PathRequest>),
     /// It cannot be, for this reason.
@@ -197,8 +197,8 @@ impl CheckProgress<'_> {
 
     fn path(&mut self) {
         let request = match &self.request.path {
-            PathProbing::Probed(request) => request,
-            PathProbing::Impossible(reason) => {
+            ProbedPathRequest::Probed(request) => request,
+            ProbedPathRequest::Impossible(reason) => {
                 return self.not_measured(CheckPart::Path, reason.clone().into());
             }
         };

@@ -92,12 +92,12 @@ fn uses(uses: &[UseSuitability]) -> String {
 mod tests {
     use super::*;
     use crate::width::LineWidth;
-    use caudal_core::check::{CheckFinding, CheckTcp, FindingCode, NetworkUse};
+    use caudal_core::check::{CheckFinding, CheckFindingCode, CheckTcp, NetworkUse};
     use caudal_core::plan::Direction;
 
     fn report(weights: &[FindingWeight]) -> CheckReport {
         let finding = |weight: &FindingWeight| CheckFinding {
-            code: FindingCode::Loss,
+            code: CheckFindingCode::Loss,
             weight: *weight,
             direction: None,
             finding: "1 % lost".to_owned(),
