@@ -9,7 +9,7 @@ use caudal_core::check::{CheckPart, CheckReport, CheckVerdict};
 use caudal_core::units::{ByteCount, format_duration};
 use caudal_measure::{CheckObserver, CheckRequest, ProbedPathRequest, RunEnding, ServerChoice};
 use caudal_sys::signal::Interrupt;
-use caudal_views::check::line;
+use caudal_views::check::{fold_line, line};
 use std::time::Duration;
 
 /// Minimum of `--max-bytes`: below it a test moves less than a few packets.
@@ -91,7 +91,8 @@ impl CheckObserver for LiveCheck<'_> {
     fn part_ended(&mut self, part: CheckPart, report: &CheckReport) {
         self.views.end_transient();
         if let Some(line) = line(report, part) {
-            self.views.note_folded(&line, 12);
+            let line = fold_line(&line, self.views.line_width());
+            self.views.note(&line);
         }
     }
 

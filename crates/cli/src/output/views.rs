@@ -10,7 +10,7 @@ use caudal_views::interval_table::Detail;
 use caudal_views::json_lines::JsonLines;
 use caudal_views::run_table::{RunGoal, RunResults, RunTable};
 use caudal_views::sink::TextSink;
-use caudal_views::text::{fold, within};
+use caudal_views::text::within;
 use caudal_views::text_form::TextForm;
 use caudal_views::text_view::TextView;
 use caudal_views::width::LineWidth;
@@ -86,10 +86,10 @@ impl Views {
         }
     }
 
-    /// Shows a line of text that is no event, folded to the width with what goes on indented, unless the text is quiet.
-    pub fn note_folded(&mut self, line: &str, indent: usize) {
-        let width = self.text.sink.line_width();
-        self.note(&fold(line, indent, width));
+    /// The width that text is folded to.
+    #[must_use]
+    pub fn line_width(&self) -> LineWidth {
+        self.text.sink.line_width()
     }
 
     /// Shows a line in a terminal until [`Views::end_transient`], unless the text is quiet.

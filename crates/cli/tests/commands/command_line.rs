@@ -263,7 +263,7 @@ fn a_name_the_store_does_not_have_is_answered_with_those_it_has() {
     store.report(&format!("tag {id} before")).done();
     store.report("list --kind bulk").failed(
         2,
-        &["tcp, udp, rtt, connect, quality, file, path, find-rate, trial, study"],
+        &["tcp, udp, rtt, connect, quality, file, path, check, find-rate, trial, study"],
     );
     let ended = store.report("list --tag after").done();
     assert!(ended.stdout.contains("before"), "{ended:#?}");

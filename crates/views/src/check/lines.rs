@@ -1,6 +1,7 @@
 //! A line for each thing that was measured: its figures with their intervals, and the command that measures it closely.
 
-use crate::text::{percent, time_us};
+use crate::text::{percent, time_us, wrap};
+use crate::width::LineWidth;
 use caudal_core::check::{
     CheckFamily, CheckLoad, CheckPart, CheckPath, CheckReport, CheckRoundTrips, CheckTcp, CheckUdp,
 };
@@ -10,6 +11,8 @@ use caudal_stats::Estimate;
 
 /// The width of the names in front.
 const NAME: usize = 11;
+/// Minimum width of the text behind them.
+const MIN_WIDTH: usize = 20;
 
 /// All lines.
 #[must_use]
@@ -68,6 +71,20 @@ pub fn line(report: &CheckReport, part: CheckPart) -> Option<String> {
         CheckPart::UnderLoad => ("under load", load(report.load.as_ref()?), "quality HOST"),
     };
     Some(format!("{name:<NAME$} {text} [{command}]"))
+}
+
+/// A line folded to a width, what goes on below its text.
+#[must_use]
+pub fn fold_line(line: &str, width: LineWidth) -> String {
+    let Some((name, text)) = line.split_at_checked(NAME + 1) else {
+        return line.to_owned();
+    };
+    let columns = width.columns().unwrap_or(usize::MAX);
+    let lines = wrap(text, columns.saturating_sub(NAME + 1).max(MIN_WIDTH));
+    format!(
+        "{name}{}",
+        lines.join(&format!("\n{:width$}", "", width = NAME + 1))
+    )
 }
 
 /// A mean with its interval.
@@ -253,5 +270,9 @@ mod tests {
             ]
         );
         assert!(lines(&CheckReport::default()).is_empty());
+        assert_eq!(
+            fold_line(&lines(&report)[1], LineWidth::of_columns(60)),
+            "round trip  12.30 ms (95 % CI 12.20–12.40 ms), p99\n            14.00 ms; 0 of 300 lost [rtt HOST]"
+        );
     }
 }

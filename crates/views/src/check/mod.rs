@@ -6,5 +6,5 @@ mod lines;
 mod view;
 
 pub use csv::CheckFigure;
-pub use lines::{line, lines};
+pub use lines::{fold_line, line, lines};
 pub use view::CheckView;

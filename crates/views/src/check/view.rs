@@ -2,12 +2,11 @@
 
 use super::closing::result_lines;
 use super::csv;
-use super::lines::lines;
+use super::lines::{fold_line, lines};
 use crate::closing::ClosingLine;
 use crate::interval_table::Detail;
 use crate::kind_view::{KindView, LiveView};
 use crate::sink::TextSink;
-use crate::text::fold;
 use crate::text_form::TextForm;
 use crate::width::LineWidth;
 use caudal_core::event::Event;
@@ -36,7 +35,7 @@ impl KindView for CheckView {
         let figures = lines(report);
         let figures = figures
             .iter()
-            .map(|line| ClosingLine::Text(fold(line, 12, width)));
+            .map(|line| ClosingLine::Text(fold_line(line, width)));
         figures.chain(result_lines(report, form)).collect()
     }
 
