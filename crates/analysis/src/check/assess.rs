@@ -7,7 +7,7 @@ use caudal_core::check::{
     CheckLoad, CheckLoadDirection, CheckPart, CheckPath, CheckReport, CheckRoundTrips, CheckTcp,
     CheckUdp,
 };
-use caudal_core::plan::{Direction, PhaseLoad};
+use caudal_core::plan::{Direction, PhaseLoad, Rate};
 use caudal_core::quality::QualityReport;
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
@@ -96,7 +96,7 @@ fn udp(checked: &CheckedRuns, direction: Direction) -> Option<CheckUdp> {
     };
     let run = checked.run(part)?;
     let summary = run.directions().first()?;
-    let asked = run.plan.rate().and_then(|rate| rate.limit());
+    let asked = run.plan.rate().and_then(Rate::limit);
     Some(CheckUdp {
         direction,
         rate_bps: asked.map_or(summary.goodput_mean()?, |rate| rate.bps() as f64),

@@ -53,7 +53,10 @@ pub fn check(args: &PathCheckArgs, interrupt: &'static Interrupt) -> Result<Exit
     let mut views = Views::open(&args.output, false)?;
     let run = CommandRun::begin(&args.output.store);
     let about = if args.quick { "15 s" } else { "about a minute" };
-    views.note(&format!("checking {}: {about}", request.host));
+    views.note(&format!(
+        "checking {}, {about}; [COMMAND]: caudal COMMAND HOST measures it closely",
+        request.host
+    ));
     let measured = {
         let mut observer = LiveCheck { views: &mut views };
         request.measure(&run.started, &mut observer, interrupt)

@@ -87,6 +87,8 @@ struct CheckProgress<'a> {
     times: PartTimes,
     checked: CheckedRuns,
     parts: Vec<RunPart>,
+    /// The server, with its protocol once that is known: to recognise one takes seconds.
+    server: ServerChoice,
     peer: Option<IpAddr>,
     /// Why no further connection to the server is tried.
     no_server: Option<ExternalText>,
@@ -117,6 +119,7 @@ impl CheckRequest {
                 ..CheckedRuns::default()
             },
             parts: Vec::new(),
+            server: self.server.clone(),
             peer: None,
             no_server: None,
             first_error: None,
@@ -219,7 +222,7 @@ impl CheckProgress<'_> {
             return self.not_measured(part, reason.clone());
         }
         let request = PeerRequest {
-            server: self.request.server.clone(),
+            server: self.server.clone(),
             observation: ObservationRequest::default(),
         };
         let mut peer = match TestPeer::connect(&request, self.interrupt) {
@@ -232,6 +235,9 @@ impl CheckProgress<'_> {
             }
         };
         self.peer = Some(peer.info().address.ip());
+        if let ServerChoice::Recognised(target) = &self.server {
+            self.server = ServerChoice::Speaking(peer.info().protocol, target.clone());
+        }
         let (words, several) = (command(part), self.request.parallel);
         let started = self.started(&words.replace("SEVERAL", &several.to_string()));
         let mut observer = SilentObserver;

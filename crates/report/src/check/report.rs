@@ -149,7 +149,7 @@ fn figure_table(report: &CheckReport) -> Block {
         let (name, figures) = text.split_at(text.len().min(11));
         let cells = vec![
             Cell::new(figures.trim().to_owned()),
-            Cell::new(format!("caudal {command}")),
+            Cell::new(format!("caudal {command} HOST")),
         ];
         (name.trim().to_owned(), cells)
     });

@@ -51,24 +51,18 @@ pub fn line(report: &CheckReport, part: CheckPart) -> Option<String> {
     };
     let (name, text, command) = match part {
         CheckPart::Download | CheckPart::Upload => return None,
-        CheckPart::Families => (
-            "family",
-            families(&report.families)?,
-            "connect HOST -4 | -6",
-        ),
+        CheckPart::Families => ("family", families(&report.families)?, "connect"),
         CheckPart::RoundTrips => (
             "round trip",
             round_trips(report.round_trips.as_ref()?),
-            "rtt HOST",
+            "rtt",
         ),
-        CheckPart::Path => ("path", path(report.path.as_ref()?)?, "path HOST"),
-        CheckPart::DownloadSeveral => {
-            ("download", self::tcp(tcp(Direction::Down)?)?, "tcp HOST -R")
-        }
-        CheckPart::UploadSeveral => ("upload", self::tcp(tcp(Direction::Up)?)?, "tcp HOST"),
-        CheckPart::UdpDownload => ("UDP down", self::udp(udp(Direction::Down)?), "udp HOST -R"),
-        CheckPart::UdpUpload => ("UDP up", self::udp(udp(Direction::Up)?), "udp HOST"),
-        CheckPart::UnderLoad => ("under load", load(report.load.as_ref()?), "quality HOST"),
+        CheckPart::Path => ("path", path(report.path.as_ref()?)?, "path"),
+        CheckPart::DownloadSeveral => ("download", self::tcp(tcp(Direction::Down)?)?, "tcp -R"),
+        CheckPart::UploadSeveral => ("upload", self::tcp(tcp(Direction::Up)?)?, "tcp"),
+        CheckPart::UdpDownload => ("UDP down", self::udp(udp(Direction::Down)?), "udp -R"),
+        CheckPart::UdpUpload => ("UDP up", self::udp(udp(Direction::Up)?), "udp"),
+        CheckPart::UnderLoad => ("under load", load(report.load.as_ref()?), "quality"),
     };
     Some(format!("{name:<NAME$} {text} [{command}]"))
 }
@@ -79,8 +73,13 @@ pub fn fold_line(line: &str, width: LineWidth) -> String {
     let Some((name, text)) = line.split_at_checked(NAME + 1) else {
         return line.to_owned();
     };
+    // A command is not divided.
+    let text = match text.rsplit_once(" [") {
+        Some((text, command)) => format!("{text} [{}", command.replace(' ', "\u{a0}")),
+        None => text.to_owned(),
+    };
     let columns = width.columns().unwrap_or(usize::MAX);
-    let lines = wrap(text, columns.saturating_sub(NAME + 1).max(MIN_WIDTH));
+    let lines = wrap(&text, columns.saturating_sub(NAME + 1).max(MIN_WIDTH));
     format!(
         "{name}{}",
         lines.join(&format!("\n{:width$}", "", width = NAME + 1))
@@ -190,11 +189,10 @@ fn load(load: &CheckLoad) -> String {
         };
         format!("{name} adds {}", time_us(one.added_us.max(0.0)))
     });
-    let grade = match (load.grade, &load.no_grade) {
-        (Some(grade), _) => format!("grade {}", grade.name()),
-        (None, Some(reason)) => format!("no grade: {reason}"),
-        (None, None) => "no grade".to_owned(),
-    };
+    let grade = load.grade.map_or_else(
+        || "no grade".to_owned(),
+        |grade| format!("grade {}", grade.name()),
+    );
     let parts: Vec<String> = std::iter::once(grade).chain(each).collect();
     parts.join(", ")
 }
@@ -225,6 +223,7 @@ mod tests {
                     high: 12_400.0,
                     method: caudal_stats::IntervalMethod::BatchMeansT,
                     n: 300,
+                    confidence: 0.95,
                     ..Estimate::single(12_300.0)
                 },
                 p99_us: Some(14_000.0),
@@ -261,18 +260,18 @@ mod tests {
         assert_eq!(
             lines(&report),
             [
-                "family      IPv4 connects in 12.3 ms, IPv6 does not connect [connect HOST -4 | -6]",
-                "round trip  12.30 ms (95 % CI 12.20–12.40 ms), p99 14.00 ms; 0 of 300 lost [rtt HOST]",
-                "path        3 hops, path MTU 1500 B [path HOST]",
-                "download    20 Mbit/s with one flow; 8 flows: 93 Mbit/s, 4.7 times as much [tcp HOST -R]",
-                "UDP up      0 % lost at 2 Mbit/s, jitter 120.0 µs [udp HOST]",
-                "under load  grade B [quality HOST]",
+                "family      IPv4 connects in 12.30 ms, IPv6 does not connect [connect]",
+                "round trip  12.300 ms (95 % CI 12.200–12.400 ms), p99 14 ms; 0 of 300 lost [rtt]",
+                "path        3 hops, path MTU 1500 B [path]",
+                "download    20 Mbit/s with one flow; 8 flows: 93 Mbit/s, 4.7 times as much [tcp -R]",
+                "UDP up      0 % lost at 2 Mbit/s, jitter 120 µs [udp]",
+                "under load  grade B [quality]",
             ]
         );
         assert!(lines(&CheckReport::default()).is_empty());
         assert_eq!(
             fold_line(&lines(&report)[1], LineWidth::of_columns(60)),
-            "round trip  12.30 ms (95 % CI 12.20–12.40 ms), p99\n            14.00 ms; 0 of 300 lost [rtt HOST]"
+            "round trip  12.300 ms (95 % CI 12.200–12.400 ms), p99\n            14 ms; 0 of 300 lost [rtt]"
         );
     }
 }
