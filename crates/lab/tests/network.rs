@@ -827,7 +827,7 @@ fn segmentation() {
         router = [{ name = "r1" }]
         link = [
             { name = "fast", between = ["h1", "r1"], rate = "1G", delay = "1ms", loss = "0.1%", duplicate = "0.1%" },
-            { name = "last", between = ["r1", "h2"], segmentation = "off", mtu = 1400 },
+            { name = "last", between = ["r1", "h2"], driver = "emulated", segmentation = "off", mtu = 1400 },
         ]"#;
     let lab = TestLab::from_text(text);
     let server = lab.iperf3_server("h2", 5201);

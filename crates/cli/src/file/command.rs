@@ -88,7 +88,11 @@ pub fn file(args: &FileArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
 fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
     let each = left_out.iter().take(MAX_LEFT_OUT_LINES);
     let mut lines: Vec<String> = each
-        .map(|one| format!("not sent: {}: {}", one.path.display(), one.reason))
+        .map(|one| {
+            // Other control characters are escaped where it is written.
+            let path = one.path.display().to_string().replace('\n', "\\n");
+            format!("not sent: {path}: {}", one.reason)
+        })
         .collect();
     let more = left_out.len().saturating_sub(MAX_LEFT_OUT_LINES);
     if more > 0 {

@@ -16,9 +16,15 @@ fn a_campaign_is_stored_with_each_of_its_transfers() {
     let shown = place.says("file --via tcp --sizes 100K --repeat 3");
     assert_eq!(shown.code, Some(0), "{shown:#?}");
     assert_eq!(shown.stdout.matches("saved as ").count(), 1, "{shown:#?}");
-    let listed = place.says("report list --kind file --json").done().json();
-    let runs = listed["entries"].as_array().unwrap();
-    assert_eq!(runs.len(), 4, "{listed}");
+    for (words, entries) in [("", 1), (" --parts", 4)] {
+        let words = format!("report list --kind file --json{words}");
+        let listed = place.says(&words).done().json();
+        assert_eq!(
+            listed["entries"].as_array().unwrap().len(),
+            entries,
+            "{listed}"
+        );
+    }
     let document = place.says("report show last --json").done().json();
     let ids: Vec<&str> = report(&document)["runs"]
         .as_array()
