@@ -187,7 +187,7 @@ mod tests {
             Store::open_to_read(&directory.store_path()),
         ] {
             match opened {
-                Err(StoreError::Newer { theirs, ours, .. }) => assert_eq!((theirs, ours), (99, 5)),
+                Err(StoreError::Newer { theirs, ours, .. }) => assert_eq!((theirs, ours), (99, 6)),
                 other => panic!("{other:?}"),
             }
         }

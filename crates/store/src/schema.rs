@@ -374,12 +374,13 @@ mod tests {
             MIGRATIONS[2],
             MIGRATIONS[3],
             MIGRATIONS[4],
+            MIGRATIONS[5],
             "CREATE TABLE more (x) STRICT; nonsense",
         ];
         assert!(migrate(&mut store.connection, &steps).is_err());
         drop(store);
         let store = directory.open();
         assert_eq!(found(&store, &id(1)), run(1));
-        assert_eq!(store.summary().unwrap().version, 5);
+        assert_eq!(store.summary().unwrap().version, 6);
     }
 }
