@@ -44,16 +44,16 @@ pub(super) struct PartTimes {
 }
 
 impl PartTimes {
-    /// About a minute in all, or 15 s.
+    /// About a minute in all, or 15 s, with what passes between the tests.
     pub(super) const fn new(is_quick: bool) -> Self {
         let ms = Duration::from_millis;
         if is_quick {
             Self {
-                echo: ms(1000),
-                tcp: ms(1500),
-                udp: ms(1000),
-                idle: ms(1000),
-                load: ms(1500),
+                echo: ms(800),
+                tcp: ms(1000),
+                udp: ms(600),
+                idle: ms(800),
+                load: ms(1000),
             }
         } else {
             Self {
@@ -252,6 +252,6 @@ mod tests {
                 .sum::<Duration>()
         };
         assert_eq!(total(false), Duration::from_millis(44_200));
-        assert_eq!(total(true), Duration::from_millis(14_500));
+        assert_eq!(total(true), Duration::from_millis(9_800));
     }
 }

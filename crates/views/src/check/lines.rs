@@ -73,13 +73,20 @@ pub fn fold_line(line: &str, width: LineWidth) -> String {
     let Some((name, text)) = line.split_at_checked(NAME + 1) else {
         return line.to_owned();
     };
-    // A command is not divided.
-    let text = match text.rsplit_once(" [") {
-        Some((text, command)) => format!("{text} [{}", command.replace(' ', "\u{a0}")),
-        None => text.to_owned(),
-    };
+    let (text, command) = text.rsplit_once(" [").unwrap_or((text, ""));
     let columns = width.columns().unwrap_or(usize::MAX);
-    let lines = wrap(&text, columns.saturating_sub(NAME + 1).max(MIN_WIDTH));
+    let columns = columns.saturating_sub(NAME + 1).max(MIN_WIDTH);
+    let mut lines = wrap(text, columns);
+    // A command is not divided.
+    if !command.is_empty() {
+        let command = format!("[{command}");
+        match lines.last_mut() {
+            Some(last) if last.chars().count() + 1 + command.len() <= columns => {
+                *last = format!("{last} {command}");
+            }
+            _ => lines.push(command),
+        }
+    }
     format!(
         "{name}{}",
         lines.join(&format!("\n{:width$}", "", width = NAME + 1))
@@ -271,7 +278,7 @@ mod tests {
         assert!(lines(&CheckReport::default()).is_empty());
         assert_eq!(
             fold_line(&lines(&report)[1], LineWidth::of_columns(60)),
-            "round trip  12.300 ms (95 % CI 12.200–12.400 ms), p99\n            14 ms; 0 of 300 lost [rtt]"
+            "round trip  12.300 ms (95 % CI 12.200–12.400 ms), p99 14 ms;\n            0 of 300 lost [rtt]"
         );
     }
 }
