@@ -128,7 +128,7 @@ fn small_window() {
     std::fs::write(&file, script).unwrap();
     let server = Running::start(&mut pair.on("h2", &format!("sh {}", file.display())));
     server.line_with("listening on ");
-    let (_, run) = check(&pair, "-4 --quick");
+    let (_, run) = check(&pair, "-4");
     let _ = std::fs::remove_file(&file);
     let up = run["check"]["tcp"].as_array().unwrap().iter();
     let up = up.clone().find(|tcp| tcp["direction"] == "up").unwrap();
