@@ -6,9 +6,9 @@
 
 /// The period over which frames are counted, ns.
 const PERIOD_NS: u64 = 10_000_000;
-/// Minimum number of frames in a period for coalescing in the next: 30 000 a second, which bulk traffic at 300 Mbit/s has, and the trains
-/// of a measurement do not sustain.
-const MIN_FRAMES: u64 = 300;
+/// Minimum number of frames, read and delivered, in a period for coalescing in the next: 30 000 a second each way, which bulk traffic at
+/// 300 Mbit/s has, and the trains of a measurement do not sustain.
+const MIN_FRAMES: u64 = 600;
 /// Minimum time between two wake-ups for deliveries while events are coalesced, ns.
 const HOLD_NS: u64 = 100_000;
 
