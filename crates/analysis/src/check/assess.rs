@@ -15,8 +15,6 @@ use caudal_stats::Estimate;
 
 /// The directions in the order in which they are shown.
 const DIRECTIONS: [Direction; 2] = [Direction::Down, Direction::Up];
-/// Minimum of the goodput of several flows, as a multiple of that of one, to be called more.
-const MIN_GAIN: f64 = 1.15;
 
 /// The report of the tests, without identifiers of their runs.
 #[must_use]
@@ -86,7 +84,7 @@ fn tcp(checked: &CheckedRuns, direction: Direction) -> Option<CheckTcp> {
 fn gain(one: Option<Estimate>, several: Option<Estimate>) -> Option<f64> {
     let (one, several) = (one?, several?);
     let ratio = several.mean / one.mean;
-    (one.mean > 0.0 && several.low > one.high && ratio >= MIN_GAIN).then_some(ratio)
+    (one.mean > 0.0 && several.low > one.high && ratio >= CheckTcp::MIN_GAIN).then_some(ratio)
 }
 
 fn udp(checked: &CheckedRuns, direction: Direction) -> Option<CheckUdp> {

@@ -143,6 +143,20 @@ pub struct CheckTcp {
     pub gain: Option<f64>,
 }
 
+impl CheckTcp {
+    /// Minimum of the goodput of several flows, as a multiple of that of one, to be called more.
+    pub const MIN_GAIN: f64 = 1.15;
+
+    /// `true` where several flows got more on average, and the intervals do not tell whether they do.
+    #[must_use]
+    pub fn may_gain(&self) -> bool {
+        let (Some(one), Some(several)) = (self.one_bps, self.several_bps) else {
+            return false;
+        };
+        self.gain.is_none() && several.mean >= one.mean * Self::MIN_GAIN
+    }
+}
+
 /// What became of UDP at a modest rate in one direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckUdp {

@@ -150,8 +150,13 @@ fn tcp(tcp: &CheckTcp) -> Option<String> {
     let several = tcp.several;
     Some(match (&tcp.one_bps, &tcp.several_bps) {
         (Some(one), Some(more)) => {
+            let without_gain = if tcp.may_gain() {
+                "whether that is more cannot be told"
+            } else {
+                "no more"
+            };
             let gives = tcp.gain.map_or_else(
-                || "no more".to_owned(),
+                || without_gain.to_owned(),
                 |gain| format!("{gain:.1} times as much"),
             );
             format!(
@@ -275,6 +280,14 @@ mod tests {
                 "under load  grade B [quality]",
             ]
         );
+        // Intervals that overlap are no reason to say that there is nothing to gain.
+        let mut unclear = report.clone();
+        unclear.tcp[0].gain = None;
+        assert!(
+            lines(&unclear)[3].contains("8 flows: 93 Mbit/s, whether that is more cannot be told")
+        );
+        unclear.tcp[0].several_bps = Some(Estimate::single(21e6));
+        assert!(lines(&unclear)[3].contains("8 flows: 21 Mbit/s, no more"));
         assert!(lines(&CheckReport::default()).is_empty());
         assert_eq!(
             fold_line(&lines(&report)[1], LineWidth::of_columns(60)),
