@@ -20,7 +20,7 @@ pub enum ImportError {
     #[error("it holds more than {MAX_TESTS} tests, or more than {MAX_FLOWS} streams in one")]
     TooMany,
     /// The file is in none of the formats.
-    #[error("it is not a log of iperf3, iperf or nttcp")]
+    #[error("it is in none of the formats that can be imported")]
     Unknown,
     /// The file is in one of the formats, but damaged.
     #[error("it is cut off, or no longer as {tool} wrote it: {cause}")]

@@ -1,13 +1,15 @@
 //! A test of a log as a run.
 
-use caudal_core::plan::{Direction, Transport};
-use caudal_core::run::{Import, Run, RunHeader, RunOutcome, SCHEMA, Tool};
+use caudal_core::plan::{Direction, PlanRecord, Transport};
+use caudal_core::run::{FlowReport, Import, Run, RunHeader, RunOutcome, RunResult, SCHEMA, Tool};
 use caudal_core::units::BitRate;
 use caudal_core::warning::{Warning, WarningCode};
 use sha2::{Digest, Sha256};
 
 use super::log::Log;
+use super::log_head::LogHead;
 use super::run_from_log::{flows, plan, result};
+use super::tool_log::ToolLog;
 use super::totals::{DirectionTotals, directions, totals};
 
 /// A test of a log as a run.
@@ -27,80 +29,83 @@ pub struct ImportedRun {
 
 impl ImportedRun {
     /// The `position`th test of the file of this name and digest, from 0.
-    pub(super) fn new(log: &Log, file: &str, sha256: &str, position: usize) -> Self {
+    pub(super) fn new(log: &ToolLog, file: &str, sha256: &str, position: usize) -> Self {
+        let head = log.head();
         let id = hex::encode(Sha256::digest(format!("{sha256} {position}")));
         let source = Import {
             file: file.into(),
-            format: log.format.name().into(),
+            format: head.format.name().into(),
             at: position,
             sha256: sha256.into(),
-            rounded: log.format.is_rounded(),
-            side: log.side,
+            rounded: head.format.is_rounded(),
+            side: head.side,
         };
-        let tool = Tool {
-            name: log.format.tool().into(),
-            version: log.version.clone().map(Into::into),
-            compatible_with: None,
+        let header = RunHeader {
+            schema: SCHEMA.to_owned(),
+            id: id[..32].to_owned(),
+            started: String::new(),
+            tool: Tool {
+                name: head.format.tool().into(),
+                version: head.version.clone().map(Into::into),
+                compatible_with: None,
+            },
+            command: head.command.clone().map(Into::into),
         };
-        let cut_short = Warning::new(
-            WarningCode::LogCutShort,
-            "the log breaks off before the end of the test",
-        );
-        let run = Run {
-            imported: Some(source),
-            ..run(log, id[..32].to_owned(), tool, cut_short)
-        };
-        Self::from_parts(log, run)
-    }
-
-    fn from_parts(log: &Log, run: Run) -> Self {
-        let outcome = match (&log.error, log.is_complete) {
+        let (plan, flows, result) = measured(log);
+        let outcome = match (&head.error, head.is_complete) {
             (Some(_), _) => RunOutcome::Failed,
             (None, true) => RunOutcome::Done,
             (None, false) => RunOutcome::CutShort,
         };
+        let run = Run {
+            imported: Some(source),
+            flows,
+            result: Some(result),
+            warnings: warnings(log, &head),
+            ..Run::new(header, plan)
+        };
         Self {
             run,
-            started_ns: log.started_ns,
-            title: log.title.clone(),
+            started_ns: head.started_ns,
+            title: head.title.clone(),
             outcome,
-            description: description(log, outcome),
+            description: description(log, &head, outcome),
         }
     }
 }
 
-/// The run of a log; `cut_short` is its warning when the log does not reach the end of the test.
-fn run(log: &Log, id: String, tool: Tool, cut_short: Warning) -> Run {
-    let header = RunHeader {
-        schema: SCHEMA.to_owned(),
-        id,
-        started: String::new(),
-        tool,
-        command: log.command.clone().map(Into::into),
-    };
-    Run {
-        flows: Some(flows(log)),
-        result: Some(result(log)),
-        warnings: warnings(log, cut_short),
-        ..Run::new(header, plan(log))
+/// The plan, the flows and the result of a log.
+fn measured(log: &ToolLog) -> (PlanRecord, Option<Vec<FlowReport>>, RunResult) {
+    match log {
+        ToolLog::Throughput(log) => (plan(log), Some(flows(log)), result(log)),
+        ToolLog::RoundTrips(log) => (log.plan(), None, log.result()),
+        ToolLog::Route(log) => (log.plan(), None, log.result()),
+        ToolLog::Loaded(log) => (log.plan(), None, log.result()),
+        ToolLog::Openings(log) => (log.plan(), None, log.result()),
     }
 }
 
-fn warnings(log: &Log, cut_short: Warning) -> Vec<Warning> {
-    let incomplete = match &log.error {
+fn warnings(log: &ToolLog, head: &LogHead) -> Vec<Warning> {
+    let incomplete = match &head.error {
         Some(error) => {
             let message = format!("the tool ended with: {error}");
             Some(Warning::new(WarningCode::ToolFailed, message))
         }
-        None => (!log.is_complete).then_some(cut_short),
+        None => (!head.is_complete).then(|| {
+            Warning::new(
+                WarningCode::LogCutShort,
+                "the log breaks off before the end of the test",
+            )
+        }),
     };
-    let kind_assumed = log.protocol.is_none().then(|| {
+    let is_kind_assumed = matches!(log, ToolLog::Throughput(log) if log.protocol.is_none());
+    let kind_assumed = is_kind_assumed.then(|| {
         Warning::new(
             WarningCode::KindAssumed,
             "the log does not show whether this was TCP or UDP: TCP is assumed",
         )
     });
-    let of_log = log.warnings.iter().cloned();
+    let of_log = head.warnings.iter().cloned();
     let of_log = of_log.map(|(code, message)| Warning::new(code, message));
     incomplete
         .into_iter()
@@ -110,13 +115,32 @@ fn warnings(log: &Log, cut_short: Warning) -> Vec<Warning> {
 }
 
 /// A description in a line.
-fn description(log: &Log, outcome: RunOutcome) -> String {
+fn description(log: &ToolLog, head: &LogHead, outcome: RunOutcome) -> String {
+    let version = head.version.as_deref().unwrap_or_default();
+    let mut parts = vec![
+        format!("{} {version}", head.format.tool())
+            .trim()
+            .to_owned(),
+    ];
+    parts.extend(match log {
+        ToolLog::Throughput(log) => throughput(log),
+        ToolLog::RoundTrips(log) => log.description(),
+        ToolLog::Route(log) => log.description(),
+        ToolLog::Loaded(log) => log.description(),
+        ToolLog::Openings(log) => vec![format!("{:.0} connections/s", log.per_s)],
+    });
+    parts.extend((outcome != RunOutcome::Done).then(|| outcome.name().to_owned()));
+    // A log must not send control characters to the terminal.
+    parts.join(", ").replace(char::is_control, " ")
+}
+
+/// What was measured of a bulk transfer: `TCP up, 10.0 s, 216 Mbit/s`.
+fn throughput(log: &Log) -> Vec<String> {
     let directions = directions(log);
     let totals: Vec<DirectionTotals> = directions
         .iter()
         .map(|direction| totals(log, *direction))
         .collect();
-    let version = log.version.as_deref().unwrap_or_default();
     let kind = log.protocol.unwrap_or(Transport::Tcp);
     let way = match directions.as_slice() {
         [Direction::Up] => "up",
@@ -137,16 +161,12 @@ fn description(log: &Log, outcome: RunOutcome) -> String {
         .filter(|(all, _)| *all > 0.0)
         .map(|(all, lost)| format!("{:.2} % lost", lost / all * 100.0));
     let parts = [
-        Some(format!("{} {version}", log.format.tool()).trim().to_owned()),
         Some(format!("{} {way}{flows}", kind.name().to_uppercase())),
         Some(format!("{seconds:.1} s")),
         Some(rates.join(" and ")),
         loss,
-        (outcome != RunOutcome::Done).then(|| outcome.name().to_owned()),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    // A log must not send control characters to the terminal.
-    parts.join(", ").replace(char::is_control, " ")
+    parts.into_iter().flatten().collect()
 }
 
 /// The rate of a direction for people.

@@ -97,6 +97,28 @@ pub enum LogFormat {
     Iperf2Csv,
     /// Rows of nttcp.
     NttcpRows,
+    /// The text of ping.
+    PingText,
+    /// The text of fping.
+    FpingText,
+    /// `irtt client -o`.
+    IrttJson,
+    /// `mtr --json`.
+    MtrJson,
+    /// The tables of netperf.
+    NetperfText,
+    /// The lines of nuttcp.
+    NuttcpText,
+    /// A data file of flent.
+    FlentData,
+    /// ndt7-client.
+    Ndt7Json,
+    /// Ookla's `speedtest --format=json`.
+    OoklaJson,
+    /// `speedtest-cli --json`.
+    SpeedtestCliJson,
+    /// `librespeed-cli --json`.
+    LibreSpeedJson,
 }
 
 impl LogFormat {
@@ -110,6 +132,17 @@ impl LogFormat {
             Self::Iperf2Text => "iperf2 text",
             Self::Iperf2Csv => "iperf2 csv",
             Self::NttcpRows => "nttcp rows",
+            Self::PingText => "ping text",
+            Self::FpingText => "fping text",
+            Self::IrttJson => "irtt json",
+            Self::MtrJson => "mtr json",
+            Self::NetperfText => "netperf text",
+            Self::NuttcpText => "nuttcp text",
+            Self::FlentData => "flent data",
+            Self::Ndt7Json => "ndt7 json",
+            Self::OoklaJson => "ookla json",
+            Self::SpeedtestCliJson => "speedtest-cli json",
+            Self::LibreSpeedJson => "librespeed json",
         }
     }
 
@@ -120,13 +153,35 @@ impl LogFormat {
             Self::Iperf3Text | Self::Iperf3Json | Self::Iperf3Stream => "iperf3",
             Self::Iperf2Text | Self::Iperf2Csv => "iperf",
             Self::NttcpRows => "nttcp",
+            Self::PingText => "ping",
+            Self::FpingText => "fping",
+            Self::IrttJson => "irtt",
+            Self::MtrJson => "mtr",
+            Self::NetperfText => "netperf",
+            Self::NuttcpText => "nuttcp",
+            Self::FlentData => "flent",
+            Self::Ndt7Json => "ndt7",
+            Self::OoklaJson => "speedtest",
+            Self::SpeedtestCliJson => "speedtest-cli",
+            Self::LibreSpeedJson => "librespeed-cli",
         }
     }
 
     /// `true` when its numbers are rounded to the few digits that are printed.
     #[must_use]
     pub const fn is_rounded(self) -> bool {
-        matches!(self, Self::Iperf3Text | Self::Iperf2Text | Self::NttcpRows)
+        matches!(
+            self,
+            Self::Iperf3Text
+                | Self::Iperf2Text
+                | Self::NttcpRows
+                | Self::PingText
+                | Self::FpingText
+                | Self::MtrJson
+                | Self::NetperfText
+                | Self::NuttcpText
+                | Self::FlentData
+        )
     }
 }
 
@@ -161,6 +216,10 @@ pub struct Log {
     pub bytes: Option<f64>,
     /// The congestion control of the senders.
     pub congestion: Option<String>,
+    /// The minimum round-trip time without load, µs.
+    pub idle_rtt_us: Option<f64>,
+    /// The minimum round-trip time of the connection, µs.
+    pub tcp_rtt_min_us: Option<f64>,
     /// Its streams.
     pub flows: Vec<LogFlow>,
     /// The sums of the log over all streams of a direction.
@@ -192,6 +251,8 @@ impl Log {
             omit_s: None,
             bytes: None,
             congestion: None,
+            idle_rtt_us: None,
+            tcp_rtt_min_us: None,
             flows: Vec::new(),
             sums: Vec::new(),
             is_complete: false,

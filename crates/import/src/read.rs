@@ -7,8 +7,11 @@ use super::detect::read_logs;
 use super::encoding::decoded;
 use super::error::{ImportError, MAX_FLOWS, MAX_LOG_BYTES, MAX_TESTS};
 use super::imported_run::ImportedRun;
-use super::log::Log;
 use super::prefix::without_prefixes;
+use super::tool_log::ToolLog;
+use flate2::read::MultiGzDecoder;
+use std::borrow::Cow;
+use std::io::Read;
 
 /// Reads the tests of a log; `name` is that of the file, for the record.
 ///
@@ -19,7 +22,8 @@ pub fn read(text: &[u8], name: &str) -> Result<Vec<ImportedRun>, ImportError> {
         return Err(ImportError::TooLarge);
     }
     let sha256 = hex::encode(Sha256::digest(text));
-    let text = decoded(text);
+    let text = unpacked(text)?;
+    let text = decoded(&text);
     if text.trim().is_empty() {
         return Err(ImportError::Empty);
     }
@@ -27,24 +31,51 @@ pub fn read(text: &[u8], name: &str) -> Result<Vec<ImportedRun>, ImportError> {
         Some(unprefixed) => {
             let mut logs = read_logs(&unprefixed.text)?;
             if let [only] = logs.as_mut_slice() {
-                only.started_ns = only.started_ns.or(unprefixed.started_ns);
+                only.set_start(unprefixed.started_ns);
             }
             logs
         }
         None => read_logs(&text)?,
     };
-    logs.iter_mut().for_each(resolve_contradictions);
-    let tool = logs.first().map_or("iperf3", |log| log.format.tool());
-    let cause = logs.iter().find_map(|log| log.error.clone());
-    let measured: Vec<Log> = logs.into_iter().filter(Log::has_counts).collect();
+    for log in &mut logs {
+        if let ToolLog::Throughput(log) = log {
+            resolve_contradictions(log);
+        }
+    }
+    let heads = || logs.iter().map(ToolLog::head);
+    let tool = heads().next().map_or("iperf3", |head| head.format.tool());
+    let cause = heads().find_map(|head| head.error);
+    let measured: Vec<ToolLog> = logs.into_iter().filter(ToolLog::has_counts).collect();
     if measured.is_empty() {
         return Err(ImportError::Nothing { tool, cause });
     }
-    if measured.len() > MAX_TESTS || measured.iter().any(|log| log.flows.len() > MAX_FLOWS) {
+    if measured.len() > MAX_TESTS || measured.iter().any(|log| log.flow_count() > MAX_FLOWS) {
         return Err(ImportError::TooMany);
     }
     let numbered = measured.iter().enumerate();
     Ok(numbered
         .map(|(position, log)| ImportedRun::new(log, name, &sha256, position))
         .collect())
+}
+
+/// The content of a file that gzip packed, or the file as it is.
+fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, ImportError> {
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    let mut content = Vec::new();
+    let unpacking = MultiGzDecoder::new(bytes)
+        .take(MAX_LOG_BYTES as u64 + 1)
+        .read_to_end(&mut content);
+    // What there is of a file that breaks off is read like any other.
+    if content.is_empty() {
+        unpacking.map_err(|cause| ImportError::Broken {
+            tool: "gzip",
+            cause: cause.to_string(),
+        })?;
+    }
+    if content.len() > MAX_LOG_BYTES {
+        return Err(ImportError::TooLarge);
+    }
+    Ok(Cow::Owned(content))
 }

@@ -201,6 +201,7 @@ pub fn result(log: &Log) -> RunResult {
             .iter()
             .map(|direction| direction_summary(log, *direction))
             .collect(),
+        idle_rtt_us: log.idle_rtt_us,
         ..ThroughputSummary::default()
     }))
 }
@@ -212,6 +213,7 @@ fn direction_summary(log: &Log, direction: Direction) -> DirectionSummary {
         retransmits: whole(totals.retransmits),
         cwnd_max_bytes: whole(totals.cwnd_max_bytes),
         rtt_mean_us: totals.rtt_us,
+        rtt_min_us: whole_u32(log.tcp_rtt_min_us),
         ..TcpSummary::default()
     };
     let loss = Loss {
@@ -225,27 +227,15 @@ fn direction_summary(log: &Log, direction: Direction) -> DirectionSummary {
         ..Loss::default()
     };
     DirectionSummary {
-        direction,
         flows: (flows > 0).then_some(flows),
         goodput_bps: totals.goodput_bps.map(Estimate::single),
-        level: None,
-        goodput_trusted: None,
         sent_bps: totals.sent_bps,
-        bytes: None,
         measured_s: totals.measured_s,
-        omitted_s: None,
         received_bytes: whole(totals.received_bytes),
         sent_bytes: whole(totals.sent_bytes),
-        ceiling: None,
-        limited_by: None,
-        other_traffic: Vec::new(),
-        window: None,
-        next_step: None,
-        sender_cpu: None,
-        receiver_cpu: None,
         tcp: (tcp != TcpSummary::default()).then_some(tcp),
         loss: (loss != Loss::default()).then_some(loss),
         delay: micros(totals.jitter_ms).map(jitter),
-        spacing: None,
+        ..DirectionSummary::unmeasured(direction)
     }
 }

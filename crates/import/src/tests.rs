@@ -501,6 +501,54 @@ proptest! {
     }
 }
 
+/// Beginnings of what other tools write, which any damage may follow.
+const OTHERS: [&str; 9] = [
+    "PING a (192.0.2.1) 56(84) bytes of data.\n64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=0.084 ms\n64 bytes from 192.0.2.1: \
+     icmp_seq=18446744073709551615 ttl=64 time=1e9 ms\n5 packets transmitted, 9 received, 0% packet loss, time 823ms\n",
+    "a : [0], 64 bytes, 0.022 ms (0.022 avg, 0% loss)\na : [18446744073709551615], timed out\na : xmt/rcv/%loss = 5/9/0%, min/avg/max = 0/1/2\n",
+    "MIGRATED UDP STREAM TEST from a () port 0 AF_INET to b () port 0 AF_INET\nbytes secs 10^6bits/sec\n1 1 0 5 0 7\n1 0 9 1\n",
+    "1.0 MB / 0.50 sec = 1.0 Mbps 45 %TX 0 %RX 7 / 3 drop/pkt 2.30 %loss\nnuttcp-r: v6: socket\nnuttcp-r: 1.0 MB in 0.0 real seconds = 1 KB/sec = 1 Mbps\n",
+    "{\"report\": {\"mtr\": {\"dst\": \"a\", \"psize\": \"1e300\", \"tos\": -1}, \"hubs\": [{\"count\": 1, \"host\": \"b\", \"Loss%\": 1e9, \"Snt\": 1e18, \"Avg\": -1}]}}\n",
+    "{\"version\": {\"irtt\": \"0\"}, \"config\": {\"params\": {\"interval\": -1, \"dscp\": 1e9}}, \"stats\": {}, \"round_trips\": [{}, {\"delay\": {\"rtt\": -5, \"send\": 1e300}}]}\n",
+    "{\"metadata\": {\"NAME\": \"x\"}, \"x_values\": [], \"results\": {\"TCP upload\": [], \"Ping (ms) ICMP\": []}, \"raw_values\": {\"TCP upload\": \
+     [{\"t\": 1e300, \"val\": 1e300}, {\"t\": 5, \"dur\": 9, \"val\": 1}], \"Ping (ms) ICMP\": [{\"t\": 1, \"val\": 2, \"seq\": 1e18}, {\"t\": 2, \"val\": 2, \"seq\": 5}]}}\n",
+    "{\"type\": \"result\", \"download\": {\"bandwidth\": 1e300, \"elapsed\": 0}, \"upload\": {\"bandwidth\": 0}}\n",
+    "{\"Key\": \"measurement\", \"Value\": {\"Test\": \"upload\", \"Origin\": \"server\", \"TCPInfo\": {\"ElapsedTime\": 1, \"BytesReceived\": 1e300}}}\n",
+];
+
+#[test]
+fn what_other_tools_would_never_write_is_runs_or_an_error() {
+    for text in OTHERS {
+        for end in 0..=text.len() {
+            let Some(beginning) = text.get(..end) else {
+                continue;
+            };
+            for run in read(beginning.as_bytes(), "a").into_iter().flatten() {
+                assert!(serde_json::to_value(&run.run).is_ok(), "{beginning}");
+                assert_eq!(run.description.lines().count(), 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_gzip_packed_is_read_and_one_that_would_fill_memory_is_not() {
+    use std::io::Write;
+    let packed = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let file = packed(SERVER_TCP.as_bytes());
+    assert_eq!(read(&file, "a").unwrap().len(), 1);
+    assert!(matches!(
+        read(&file[..9], "a"),
+        Err(ImportError::Broken { .. })
+    ));
+    let bomb = packed(&vec![b' '; super::error::MAX_LOG_BYTES + 2]);
+    assert_eq!(read(&bomb, "a"), Err(ImportError::TooLarge));
+}
+
 /// iperf3 as a service, as `journalctl` shows it.
 const JOURNAL: &str = "\
 Mar 05 10:00:00 h2 iperf3[123]: Connecting to host 192.0.2.1, port 5201

@@ -57,6 +57,7 @@ pub use proportion::{exact_upper, wilson};
 pub use quantile::{
     DistributionSummary, QuantileRanks, correct_coordinated_omission, median, midpoint_median,
     nearest_rank, quantile, quantile_ranks, samples_needed, samples_needed_two_sided,
+    supported_quantile,
 };
 pub use repetition::{Repetition, repetition};
 pub use steadiness::{coefficient_of_variation, max_relative_residual, uncentred_correlation};

@@ -131,6 +131,13 @@ pub fn samples_needed_two_sided(q: f64) -> Option<u64> {
     samples_for(q, 0.025)
 }
 
+/// The nearest-rank quantile `q` of sorted values; `None` where they are fewer than [`samples_needed`].
+#[must_use]
+pub fn supported_quantile(sorted: &[f64], q: f64) -> Option<f64> {
+    let needed = samples_needed(q)?;
+    nearest_rank(sorted, q).filter(|_| sorted.len() as u64 >= needed)
+}
+
 fn samples_for(q: f64, tail: f64) -> Option<u64> {
     (q > 0.0 && q < 1.0).then(|| (tail.ln() / q.ln()).ceil() as u64)
 }
@@ -194,11 +201,7 @@ impl DistributionSummary {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let n = sorted.len() as u64;
-        let percentile = |q| {
-            samples_needed(q)
-                .filter(|&needed| n >= needed)
-                .and_then(|_| nearest_rank(&sorted, q))
-        };
+        let percentile = |q| supported_quantile(&sorted, q);
         Some(Self {
             n,
             min: *sorted.first()?,

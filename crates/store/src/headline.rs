@@ -8,7 +8,7 @@ use caudal_core::connect::ConnectReport;
 use caudal_core::loss::Loss;
 use caudal_core::path::{HopAnswering, PathHop, PathReport};
 use caudal_core::plan::Direction;
-use caudal_core::quality::{ProbeKind, QualityReport};
+use caudal_core::quality::QualityReport;
 use caudal_core::quantity::Unit;
 use caudal_core::run::{FlowReport, RoundTripSummary, Run, RunResult};
 use caudal_core::summary::DirectionSummary;
@@ -72,8 +72,14 @@ fn of_bulk(run: &Run) -> Headline {
     let are_together = directions.len() < 2 || !took_turns(run);
     let rtts = directions.iter().filter_map(|one| one.tcp?.rtt_mean_us);
     let retransmits = directions.iter().filter_map(|one| one.tcp?.retransmits);
+    let goodput_bps = goodput_bps(run);
+    let sent_bps = sum(directions.iter().filter_map(|one| one.sent_bps));
     Headline {
-        goodput_bps: goodput_bps(run).filter(|_| are_together),
+        // A log of a sender alone does not know what arrived.
+        result: sent_bps
+            .filter(|_| goodput_bps.is_none() && run.imported.is_some() && are_together)
+            .map(|bps| format!("{} sent", Unit::BitPerSecond.show(bps))),
+        goodput_bps: goodput_bps.filter(|_| are_together),
         loss: loss(directions).filter(|_| are_together),
         rtt_us: mean(rtts),
         retransmits: sum(retransmits.map(|count| count as f64)),
@@ -133,8 +139,7 @@ fn of_both<'d>(directions: impl IntoIterator<Item = &'d DirectionSummary>) -> He
 
 /// The headline of a path: the round-trip time and the loss at its last hop, if that is the host.
 fn of_path(report: &PathReport) -> Headline {
-    let host = report.hops.last();
-    let host = host.filter(|hop| hop.address == Some(report.target.address));
+    let host = report.host();
     Headline {
         result: narrow_link(report),
         goodput_bps: None,
@@ -142,7 +147,7 @@ fn of_path(report: &PathReport) -> Headline {
         loss: host
             .filter(|hop| hop.answering == HopAnswering::Answers)
             .and_then(PathHop::loss),
-        rtt_us: host.and_then(|hop| Some(hop.rtt_ms?.mean * 1e3)),
+        rtt_us: host.and_then(|hop| Some(hop.times_ms()?.mean * 1e3)),
         ..Headline::default()
     }
 }
@@ -168,7 +173,15 @@ fn narrow_link(report: &PathReport) -> Option<String> {
 /// The grade of a test of latency under load, and what its loads added to the round-trip time on average.
 fn grade(report: &QualityReport) -> String {
     report.grade.as_ref().map_or_else(
-        || "no grade".to_owned(),
+        || {
+            // Without a grade, what the load of the last phase adds is known nevertheless.
+            let added = report.phases.iter().rev().find_map(|phase| phase.added_rtt);
+            let added = added.map(|added| Unit::Seconds.show(added.mean_us.max(0.0) / 1e6));
+            added.map_or_else(
+                || "no grade".to_owned(),
+                |added| format!("no grade, +{added}"),
+            )
+        },
         |graded| {
             let added = Unit::Seconds.show(graded.increase_us.max(0.0) / 1e6);
             format!("{}, +{added}", graded.grade.name())
@@ -208,7 +221,7 @@ fn of_quality(report: &QualityReport) -> Headline {
         return Headline::default();
     };
     let loads = || last.directions.iter().map(|load| &load.summary);
-    let udp = last.probe(ProbeKind::Udp);
+    let udp = last.echo();
     let retransmits = loads().filter_map(|load| load.tcp?.retransmits);
     Headline {
         result: Some(grade(report)),

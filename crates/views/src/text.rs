@@ -222,7 +222,10 @@ fn wrapping<'a>(width: usize) -> textwrap::Options<'a> {
 /// The warnings of a run, each with its remedy.
 #[must_use]
 pub fn warnings(run: &Run, width: LineWidth) -> Vec<String> {
-    let line = |warning: &Warning| format!("warning: {}; {}", warning.message, warning.remedy);
+    let line = |warning: &Warning| match warning.remedy.is_empty() {
+        true => format!("warning: {}", warning.message),
+        false => format!("warning: {}; {}", warning.message, warning.remedy),
+    };
     let lines = run.warnings.iter().map(line);
     lines.map(|line| fold(&line, 4, width)).collect()
 }

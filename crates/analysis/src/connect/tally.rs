@@ -4,7 +4,9 @@ use super::attempt::ConnectAttempt;
 use caudal_core::connect::{
     ConnectFailures, ConnectInterval, ConnectReport, ConnectServer, ConnectTimes,
 };
-use caudal_stats::{Estimate, LatencyHistogram, batch_means_from, nearest_rank, samples_needed};
+use caudal_stats::{
+    Estimate, LatencyHistogram, batch_means_from, nearest_rank, supported_quantile,
+};
 use std::time::Duration;
 
 /// The shortest time over which connections are counted for the interval of their rate.
@@ -177,9 +179,7 @@ impl ConnectTally {
             failed: failed - self.counted.1,
             per_s: completed_now as f64 / length_s,
             connect_p50_us: nearest_rank(connect, 0.5),
-            connect_p99_us: samples_needed(0.99)
-                .filter(|needed| connect.len() as u64 >= *needed)
-                .and_then(|_| nearest_rank(connect, 0.99)),
+            connect_p99_us: supported_quantile(connect, 0.99),
             connect_max_us: connect.last().copied(),
             handshake_p50_us: nearest_rank(sorted(&mut times.handshake), 0.5),
             first_byte_p50_us: nearest_rank(sorted(&mut times.first_byte), 0.5),

@@ -11,7 +11,7 @@ use caudal_core::echo::{
 };
 use caudal_core::loss::RefusedSends;
 use caudal_stats::{
-    DistributionSummary, Welford, batch_means, nearest_rank, samples_needed, wilson,
+    DistributionSummary, Welford, batch_means, nearest_rank, supported_quantile, wilson,
 };
 
 impl EchoRecord {
@@ -315,13 +315,6 @@ fn lateness(all: &[&EchoSeries]) -> Option<Lateness> {
         p99: supported_quantile(&late, 0.99),
         max: *late.last()?,
     })
-}
-
-/// A quantile of sorted values; `None` where they are too few for it.
-fn supported_quantile(sorted: &[f64], q: f64) -> Option<f64> {
-    samples_needed(q)
-        .filter(|needed| sorted.len() as u64 >= *needed)
-        .and_then(|_| nearest_rank(sorted, q))
 }
 
 fn rtt_us(reply: Reply) -> Option<f64> {

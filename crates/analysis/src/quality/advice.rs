@@ -240,15 +240,15 @@ fn waiting_tcp(phase: &PhaseReport, direction: Direction) -> Option<AddedDelay> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::added::delay_increase;
-    use super::super::probe::probe_summary;
     use super::*;
-    use caudal_core::quality::{FillVerdict, PhaseDirection, SenderQueue};
+    use caudal_core::quality::{
+        DelayIncrease, FillVerdict, PhaseDirection, ProbeSummary, SenderQueue,
+    };
     use caudal_core::summary::DirectionSummary;
 
     fn phase(load: PhaseLoad, added_ms: f64, own_bytes: f64) -> PhaseReport {
         let direction = load.each_direction().first().copied();
-        let increase = delay_increase(&[0.0], &[added_ms * 1e3]).unwrap();
+        let increase = DelayIncrease::above(&[0.0], &[added_ms * 1e3]).unwrap();
         let text = r#"{"direction":"up","goodput_bps":10e6,"measured_s":8}"#;
         let mut summary: DirectionSummary = serde_json::from_str(text).unwrap();
         summary.direction = direction.unwrap_or(Direction::Up);
@@ -320,7 +320,7 @@ mod tests {
         let mut idle = phase(PhaseLoad::Idle, 0.0, 0.0);
         idle.directions.clear();
         let trips = [Some(20e3), Some(21e3), None];
-        idle.probes = vec![probe_summary(ProbeKind::Udp, &trips, 0.95).unwrap()];
+        idle.probes = vec![ProbeSummary::of_trips(ProbeKind::Udp, &trips, 0.95).unwrap()];
         let mut unanswered = [
             idle.clone(),
             at(PhaseLoad::Download, 100e3, 0.0),
@@ -342,7 +342,7 @@ mod tests {
         );
         // Nothing came back without load either: that is no matter of the link's rate.
         let trips = [None, None];
-        unanswered[0].probes = probe_summary(ProbeKind::Udp, &trips, 0.95)
+        unanswered[0].probes = ProbeSummary::of_trips(ProbeKind::Udp, &trips, 0.95)
             .into_iter()
             .collect();
         assert_eq!(

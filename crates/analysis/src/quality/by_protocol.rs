@@ -1,6 +1,5 @@
 //! UDP and TCP compared: a path may serve one of them before the other.
 
-use super::added::delay_increase;
 use caudal_core::quality::{DelayIncrease, ProbeKind, ProtocolIncreases};
 
 /// Minimum difference of the median increases of two protocols for the path to serve one first, µs: the limit of grade A+.
@@ -34,9 +33,9 @@ pub(super) fn protocol_increases(
     let enough = |trips: fn(&ProtocolTrips) -> &Vec<f64>| {
         trips(idle).len() >= MIN_IDLE_TRIPS && trips(loaded).len() >= MIN_TRIPS
     };
-    let udp = delay_increase(&idle.udp, &loaded.udp);
-    let tcp = delay_increase(&idle.tcp, &loaded.tcp);
-    let handshake = delay_increase(&idle.handshake, &loaded.handshake);
+    let udp = DelayIncrease::above(&idle.udp, &loaded.udp);
+    let tcp = DelayIncrease::above(&idle.tcp, &loaded.tcp);
+    let handshake = DelayIncrease::above(&idle.handshake, &loaded.handshake);
     let (has_udp, has_tcp) = (enough(|one| &one.udp), enough(|one| &one.tcp));
     ProtocolIncreases {
         udp,

@@ -93,7 +93,6 @@ fn unknown(retransmitted: Option<f64>, at: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::added::delay_increase;
     use super::*;
     use caudal_core::bottleneck::LimitedBy;
 
@@ -113,7 +112,7 @@ mod tests {
         path_fill(&LoadEvidence {
             summary: &summary,
             retransmitted: Some(retransmitted),
-            added: delay_increase(&[0.0], &[added_ms * 1e3]).as_ref(),
+            added: DelayIncrease::above(&[0.0], &[added_ms * 1e3]).as_ref(),
             idle_spread_us,
         })
     }

@@ -1,11 +1,10 @@
 //! The delay of UDP probes in each direction.
 
 use super::clock_track::ClockTrack;
-use super::probe::supported;
 use crate::echo::EchoSeries;
 use caudal_core::plan::Direction;
 use caudal_core::quality::OneWayReport;
-use caudal_stats::nearest_rank;
+use caudal_stats::{nearest_rank, supported_quantile};
 
 /// The report on these delays in µs, with the clocks' offset removed as far as it is known.
 #[must_use]
@@ -41,8 +40,8 @@ pub fn one_way_report(
     let mut sorted = delays.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     report.p50_us = nearest_rank(&sorted, 0.5);
-    report.p95_us = supported(&sorted, 0.95);
-    report.p99_us = supported(&sorted, 0.99);
+    report.p95_us = supported_quantile(&sorted, 0.95);
+    report.p99_us = supported_quantile(&sorted, 0.99);
     report.max_us = sorted.last().copied();
     report
 }

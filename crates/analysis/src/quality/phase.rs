@@ -1,19 +1,19 @@
 //! The measurements of one phase of a test of latency under load, and the report on it.
 
-use super::added::{added_delay, delay_increase};
+use super::added::added_delay;
 use super::by_protocol::{ProtocolTrips, protocol_increases};
 use super::clock_track::ClockTrack;
 use super::fill::{LoadEvidence, path_fill};
 use super::one_way::{one_way_report, transits};
-use super::probe::{echo_trips, probe_summary};
+use super::probe::echo_trips;
 use super::responsiveness::ProbeTimes;
 use crate::echo::EchoSeries;
 use crate::host_health::{BusyEvidence, busy_end};
 use caudal_core::host::Usage;
 use caudal_core::plan::{Direction, PhaseLoad};
 use caudal_core::quality::{
-    AddedDelay, ConnectProbe, Grade, PathFill, PhaseDirection, PhaseReport, ProbeKind,
-    ProbeSummary, ProtocolIncreases, SenderQueue,
+    AddedDelay, ConnectProbe, DelayIncrease, Grade, PathFill, PhaseDirection, PhaseReport,
+    ProbeKind, ProbeSummary, ProtocolIncreases, SenderQueue,
 };
 use caudal_core::summary::DirectionSummary;
 use caudal_core::text::ExternalText;
@@ -78,7 +78,7 @@ impl PhaseMeasurements {
             Some(ProbeKind::Udp) => both.tcp,
             _ => both.udp.or(both.tcp),
         });
-        let idle_summary = probe_summary(
+        let idle_summary = ProbeSummary::of_trips(
             ProbeKind::Udp,
             &idle_rtt.iter().copied().map(Some).collect::<Vec<_>>(),
             confidence,
@@ -144,7 +144,7 @@ impl PhaseMeasurements {
         }
         let each = Direction::BOTH.iter().filter_map(|direction| {
             let before = idle.transits(*direction, clock);
-            let increase = delay_increase(&before, &self.transits(*direction, clock))?;
+            let increase = DelayIncrease::above(&before, &self.transits(*direction, clock))?;
             let mut loads = self.directions.iter();
             let load = loads.find(|load| load.direction == *direction);
             let goodput = load.and_then(DirectionSummary::goodput_mean);
@@ -226,7 +226,7 @@ impl PhaseMeasurements {
             (ProbeKind::Loaded, loaded),
         ]
         .iter()
-        .filter_map(|(probe, trips)| probe_summary(*probe, trips, confidence))
+        .filter_map(|(probe, trips)| ProbeSummary::of_trips(*probe, trips, confidence))
         .map(|summary| match summary.probe {
             // Some of them may have been refused in the ramp, which the others do not count.
             ProbeKind::Udp => ProbeSummary {

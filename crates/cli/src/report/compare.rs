@@ -9,6 +9,7 @@ use caudal_report::compare::{
     difference_figure, side_parts,
 };
 use caudal_store::Store;
+use caudal_views::interval_table::Detail;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
     A side is the id of a run or a study, `last`, `last~1` for the one before it, `tag:NAME` for everything with a tag, `study:NAME` for the \
-    newest study of an experiment, a file (the JSON of a run, or a log of iperf3, iperf or nttcp), or several of these with commas.\n\
+    newest study of an experiment, a file (the JSON of a run, or a log that `caudal report import` reads), or several of these with commas.\n\
     A run with --repeat counts as so many runs; a study is compared case by case.\n\n\
     With --fail-if-worse the exit code is 0 when B is shown not to be worse than A by more than the margin, 5 when it is shown to be worse, \
     and 6 when neither is shown.\n\n\
@@ -48,6 +49,9 @@ pub struct CompareArgs {
     /// Print the comparison as JSON
     #[arg(long)]
     pub json: bool,
+    /// Show the statistics too: means with their standard deviations, Welch's t, Mann-Whitney, Hodges-Lehmann
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Draw the differences with their intervals into FILE
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -107,7 +111,12 @@ pub(super) fn compare(
         let json = serde_json::to_string_pretty(&comparison);
         out.line(&json.expect("a comparison has only names for keys"));
     } else {
-        for line in comparison_lines(&comparison) {
+        let detail = if args.verbose {
+            Detail::Every
+        } else {
+            Detail::Usual
+        };
+        for line in comparison_lines(&comparison, detail) {
             out.line(&line);
         }
         if let Some(path) = &args.svg {
@@ -165,7 +174,7 @@ fn side_failure(store: Option<&Store>, error: SideError) -> Failure {
         (error @ SideError::File { .. }, _) => Failure::new(
             Exit::Failed,
             error.to_string(),
-            "give the output of --json, or a log of iperf3, iperf or nttcp",
+            "give the output of --json, or a log that `caudal report import` reads",
         ),
         (error @ SideError::UnknownTag { .. }, Some(store)) => {
             Failure::usage(error.to_string(), tags_there_are(store))

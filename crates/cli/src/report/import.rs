@@ -15,8 +15,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// `caudal report import`
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
-    The format is recognised by the content: iperf3 (text, -J, --json-stream), iperf 2 (text, -y C), rows of nttcp.\n\
-    A file may hold many tests. A test that is recorded already stays as it is.\n\n\
+    The format is recognised by the content:\n  \
+    throughput   iperf3 (text, -J, --json-stream), iperf 2 (text, -y C), netperf, nuttcp, nttcp\n  \
+    speed tests  Ookla (--format=json), speedtest-cli and librespeed-cli (--json), ndt7-client (-format=json)\n  \
+    round trips  ping, fping, irtt (-o); the hops of mtr (--json)\n  \
+    under load   flent (.flent.gz)\n\
+    Files may be packed with gzip. A file may hold many tests. A test that is recorded already stays as it is.\n\n\
     Examples:\n  \
     caudal report import *.log --tag before\n  \
     iperf3 -c 192.0.2.1 -J | caudal report import -")]
@@ -48,7 +52,7 @@ pub fn import(at: &Path, args: &ImportArgs) -> Result<(), Failure> {
             let runs = runs.map_err(|error| {
                 let advice = match error {
                     ImportError::Unknown => {
-                        "give a log of iperf3, iperf or nttcp as the tool printed it"
+                        "give it as the tool wrote it; caudal report import --help lists the formats"
                     }
                     ImportError::TooLarge | ImportError::TooMany => "divide it into parts",
                     _ => "",

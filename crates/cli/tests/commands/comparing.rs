@@ -251,7 +251,7 @@ fn files_need_no_store_and_what_is_no_run_is_refused() {
     fs::write(documents.0.join("text.txt"), "PING 192.0.2.1\n").unwrap();
     for (side, code, why) in [
         ("other.json", 1, "it holds \"caudal.study/1\""),
-        ("text.txt", 1, "it is not a log"),
+        ("text.txt", 1, "it is in none of the formats"),
         ("never.json", 1, "cannot read"),
         ("last", 1, "there is no store"),
     ] {

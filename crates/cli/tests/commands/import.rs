@@ -37,6 +37,11 @@ pub fn trials() -> Vec<Trial> {
         trial("what_is_imported_twice_is_kept_once", None, twice),
         trial("two_sides_are_compared_by_their_tags", None, tags),
         trial("one_run_each_is_no_comparison", None, single),
+        trial(
+            "round_trips_of_ping_stand_beside_those_of_this_program",
+            uninstalled("ping"),
+            ping,
+        ),
     ]
 }
 
@@ -200,7 +205,7 @@ fn mixed() {
     );
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert!(
-        lines.len() == 2 && lines[0].contains("b.txt: it is not a log"),
+        lines.len() == 2 && lines[0].contains("b.txt: it is in none of the formats"),
         "{ended:#?}"
     );
     assert!(lines[1].contains("cannot read"), "{ended:#?}");
@@ -272,7 +277,11 @@ fn single() {
     import(&place, "b", &[80.3]);
     let text = place.says("compare tag:a tag:b").done().stdout;
     assert!(
-        text.contains("cannot tell: one run each cannot be compared"),
+        text.contains("cannot tell: one run each (A 94.10 Mbit/s, B 80.30 Mbit/s)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("94.10 Mbit/s → 80.30 Mbit/s  ↓ −14.7 %, −13.80 Mbit/s"),
         "{text}"
     );
     assert!(!text.contains("interval"), "{text}");
@@ -282,4 +291,30 @@ fn single() {
     place
         .says("compare tag:a tag:b --metric rtt")
         .failed(2, &["neither side has the metric rtt"]);
+}
+
+fn ping() {
+    let place = Place::new();
+    let mut command = Command::new("ping");
+    command.args(["-c", "5", "-i", "0.2", "127.0.0.1"]);
+    let ended = run(&mut command, SOON);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    place.file("ping.txt", &ended.stdout);
+    place.says("report import ping.txt --tag ping").done();
+    place.says("rtt --count 20 --tag own").done();
+    let json = place.says("report list --json").done().stdout;
+    let list: Value = serde_json::from_str(&json).unwrap();
+    let kinds: Vec<&Value> = list["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["kind"])
+        .collect();
+    assert_eq!(kinds, ["rtt", "rtt"]);
+    let text = place.says("report compare tag:ping tag:own").done().stdout;
+    assert!(
+        text.contains("messages of 56 B in A, of 64 B in B"),
+        "{text}"
+    );
+    assert!(text.contains("rtt  "), "{text}");
 }

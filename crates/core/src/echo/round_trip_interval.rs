@@ -1,6 +1,6 @@
 //! The round trips of one interval of a test that is under way.
 
-use caudal_stats::{nearest_rank, samples_needed};
+use caudal_stats::supported_quantile;
 use serde::{Deserialize, Serialize};
 
 /// The round trips of one interval, of all clients. Nothing but the live view uses it: the result has every message.
@@ -46,7 +46,6 @@ impl RoundTripInterval {
         let mut sorted: Vec<f64> = times_ns.iter().map(|ns| *ns as f64 / 1e3).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let n = sorted.len() as u64;
-        let has_enough = samples_needed(0.99).is_some_and(|needed| n >= needed);
         Self {
             start_s: bounds.start_s,
             end_s: bounds.end_s,
@@ -55,7 +54,7 @@ impl RoundTripInterval {
             lost,
             min_us: sorted.first().copied(),
             mean_us: (n > 0).then(|| sorted.iter().sum::<f64>() / n as f64),
-            p99_us: nearest_rank(&sorted, 0.99).filter(|_| has_enough),
+            p99_us: supported_quantile(&sorted, 0.99),
             max_us: sorted.last().copied(),
         }
     }

@@ -33,6 +33,17 @@ impl HopAnswering {
     }
 }
 
+/// Round-trip times of a hop, ms.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HopTimes {
+    /// The minimum.
+    pub min: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The maximum.
+    pub max: f64,
+}
+
 /// One hop of a path: a router, or the host at its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PathHop {
@@ -59,6 +70,9 @@ pub struct PathHop {
     /// Round-trip times of the smallest probes, ms; absent without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_ms: Option<DistributionSummary>,
+    /// Round-trip times as another tool's log sums them up, ms; absent where this program measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_rtt_ms: Option<HopTimes>,
     /// The hops its answers took back, from their TTL; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_hops: Option<u8>,
@@ -78,8 +92,20 @@ impl PathHop {
             unanswered: 0,
             answer_interval_ms: None,
             rtt_ms: None,
+            reported_rtt_ms: None,
             return_hops: None,
         }
+    }
+
+    /// The round-trip times, as measured or as another tool's log has them; `None` without an answer.
+    #[must_use]
+    pub fn times_ms(&self) -> Option<HopTimes> {
+        let measured = self.rtt_ms.map(|rtt| HopTimes {
+            min: rtt.min,
+            mean: rtt.mean,
+            max: rtt.max,
+        });
+        measured.or(self.reported_rtt_ms)
     }
 
     /// The part of the probes that was not answered, from 0 to 1; `None` without probes, and for a hop that limits its answers: those that

@@ -21,7 +21,7 @@ pub use direction::{
 };
 pub use duplex::{DuplexRun, DuplexRunKind, PathDuplex, PathDuplexMode, PathEndLink};
 pub use flows::{DroppedFlow, FlowHop, PathFlows};
-pub use hop::{HopAnswering, PathHop};
+pub use hop::{HopAnswering, HopTimes, PathHop};
 pub use link::{NarrowPathLink, PathLink, PathLinkClass, StatementConfidence};
 pub use mtu::{MtuEvidence, PathMtu};
 pub use report::{HostAnswer, PathReport, PathResult, PathTarget};

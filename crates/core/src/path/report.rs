@@ -25,8 +25,9 @@ const MAX_DIFFERENCE: f64 = 0.1;
 pub struct PathTarget {
     /// As it was named.
     pub host: ExternalText,
-    /// Its address.
-    pub address: IpAddr,
+    /// Its address; absent where another tool's log has its name alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
     /// The UDP port that probes are addressed to.
     pub port: u16,
 }
@@ -104,6 +105,15 @@ pub struct PathResult {
     pub under_load: Option<Box<QualityReport>>,
 }
 
+impl PathTarget {
+    /// The address, or the name where that is all there is.
+    #[must_use]
+    pub fn address_or_name(&self) -> String {
+        let address = self.address.map(|address| address.to_string());
+        address.unwrap_or_else(|| self.host.to_string())
+    }
+}
+
 impl PathReport {
     /// The hop of this TTL.
     #[must_use]
@@ -115,7 +125,11 @@ impl PathReport {
     #[must_use]
     pub fn host(&self) -> Option<&PathHop> {
         let last = self.hops.last();
-        last.filter(|hop| hop.address == Some(self.target.address))
+        let target = &self.target;
+        last.filter(|hop| match target.address {
+            Some(_) => hop.address == target.address,
+            None => hop.name.as_ref() == Some(&target.host),
+        })
     }
 
     /// `true` where the link whose far end has this TTL is the narrow link, or may be as narrow.

@@ -2,6 +2,7 @@
 
 use super::probe::ProbeKind;
 use crate::plan::Direction;
+use caudal_stats::{nearest_rank, supported_quantile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,26 @@ pub struct DelayIncrease {
 }
 
 impl DelayIncrease {
+    /// The increase of `loaded` above `idle`, both in µs; `None` where either has no values.
+    #[must_use]
+    pub fn above(idle: &[f64], loaded: &[f64]) -> Option<Self> {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let sorted = |values: &[f64]| {
+            let mut sorted = values.to_vec();
+            sorted.sort_unstable_by(f64::total_cmp);
+            sorted
+        };
+        let base = nearest_rank(&sorted(idle), 0.5)?;
+        let under_load = sorted(loaded);
+        Some(Self {
+            mean_us: mean(loaded) - mean(idle),
+            p50_us: nearest_rank(&under_load, 0.5)? - base,
+            p95_us: supported_quantile(&under_load, 0.95).map(|us| us - base),
+            p99_us: supported_quantile(&under_load, 0.99).map(|us| us - base),
+            max_us: under_load.last()? - base,
+        })
+    }
+
     /// The 95th percentile, or the maximum where there are too few values for it.
     #[must_use]
     pub fn high_us(&self) -> f64 {

@@ -77,6 +77,13 @@ impl PhaseReport {
         self.probes.iter().find(|summary| summary.probe == probe)
     }
 
+    /// The probe that the phases are compared by: UDP echo, else TCP echo, else ICMP echo.
+    #[must_use]
+    pub fn echo(&self) -> Option<&ProbeSummary> {
+        let kinds = [ProbeKind::Udp, ProbeKind::Tcp, ProbeKind::Icmp];
+        kinds.into_iter().find_map(|kind| self.probe(kind))
+    }
+
     /// The increase of the delay in a direction.
     #[must_use]
     pub fn added(&self, direction: Direction) -> Option<&AddedDelay> {

@@ -1,6 +1,6 @@
 //! The probes beside a load, and the summary of each.
 
-use caudal_stats::Estimate;
+use caudal_stats::{Estimate, nearest_rank, supported_quantile, wilson};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,8 @@ pub enum ProbeKind {
     Handshake,
     /// A request on a new TCP connection, and its answer.
     Request,
+    /// ICMP echo, in logs of other tools.
+    Icmp,
     /// None of its own: the round-trip times that the senders' kernels measured on the loaded connections.
     Loaded,
 }
@@ -40,6 +42,7 @@ impl ProbeKind {
             Self::Tcp => "TCP echo",
             Self::Handshake => "TCP handshake",
             Self::Request => "new request",
+            Self::Icmp => "ICMP echo",
             Self::Loaded => "loaded flows",
         }
     }
@@ -74,4 +77,47 @@ pub struct ProbeSummary {
     pub p99_us: Option<f64>,
     /// The maximum, µs.
     pub max_us: f64,
+}
+
+impl ProbeSummary {
+    /// The summary of these round trips in µs, where one that was lost is `None`; `None` when none was completed.
+    #[must_use]
+    pub fn of_trips(probe: ProbeKind, trips: &[Option<f64>], confidence: f64) -> Option<Self> {
+        let mut sorted: Vec<f64> = trips.iter().copied().flatten().collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let (sent, n) = (trips.len() as u64, sorted.len() as u64);
+        Some(Self {
+            probe,
+            sent,
+            lost: sent - n,
+            refused: None,
+            loss: wilson(sent - n, sent, confidence),
+            min_us: *sorted.first()?,
+            mean_us: sorted.iter().sum::<f64>() / n as f64,
+            p50_us: nearest_rank(&sorted, 0.5)?,
+            p95_us: supported_quantile(&sorted, 0.95),
+            p99_us: supported_quantile(&sorted, 0.99),
+            max_us: *sorted.last()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_need_enough_round_trips_and_losses_are_counted_apart() {
+        let trips: Vec<Option<f64>> = (1..=100)
+            .map(|nth| (nth % 10 != 0).then_some(f64::from(nth)))
+            .collect();
+        let summary = ProbeSummary::of_trips(ProbeKind::Udp, &trips, 0.95).unwrap();
+        assert_eq!((summary.sent, summary.lost), (100, 10));
+        assert_eq!((summary.min_us, summary.max_us), (1.0, 99.0));
+        assert_eq!(
+            (summary.p50_us, summary.p95_us, summary.p99_us),
+            (49.0, Some(95.0), None)
+        );
+        assert_eq!(ProbeSummary::of_trips(ProbeKind::Udp, &[None], 0.95), None);
+    }
 }

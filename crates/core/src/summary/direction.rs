@@ -129,6 +129,35 @@ pub struct DirectionSummary {
 }
 
 impl DirectionSummary {
+    /// A direction of which nothing was measured.
+    #[must_use]
+    pub const fn unmeasured(direction: Direction) -> Self {
+        Self {
+            direction,
+            flows: None,
+            goodput_bps: None,
+            level: None,
+            goodput_trusted: None,
+            sent_bps: None,
+            bytes: None,
+            measured_s: 0.0,
+            omitted_s: None,
+            received_bytes: None,
+            sent_bytes: None,
+            ceiling: None,
+            limited_by: None,
+            other_traffic: Vec::new(),
+            window: None,
+            next_step: None,
+            sender_cpu: None,
+            receiver_cpu: None,
+            tcp: None,
+            loss: None,
+            delay: None,
+            spacing: None,
+        }
+    }
+
     /// The duration with its warm-up, s; `None` where that is not known.
     #[must_use]
     pub fn duration_s(&self) -> Option<f64> {

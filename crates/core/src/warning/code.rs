@@ -88,6 +88,8 @@ pub enum WarningCode {
     NoServerReport,
     /// The imported log does not show the direction.
     DirectionAssumed,
+    /// The imported log has figures that a run has no place for.
+    FiguresLeftOut,
     /// Packets of one flow took another route while the path was probed.
     PathChanged,
     /// A hop limits the rate of its answers, so that probing takes longer.
@@ -148,7 +150,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 67] = [
+    pub const ALL: [Self; 68] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -189,6 +191,7 @@ impl WarningCode {
         Self::SideUnknown,
         Self::NoServerReport,
         Self::DirectionAssumed,
+        Self::FiguresLeftOut,
         Self::PathChanged,
         Self::HopRateLimited,
         Self::HostSilent,
@@ -262,6 +265,7 @@ impl WarningCode {
             Self::SideUnknown => "side_unknown",
             Self::NoServerReport => "no_server_report",
             Self::DirectionAssumed => "direction_assumed",
+            Self::FiguresLeftOut => "figures_left_out",
             Self::PathChanged => "path_changed",
             Self::HopRateLimited => "hop_rate_limited",
             Self::HostSilent => "host_silent",

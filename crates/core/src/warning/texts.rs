@@ -95,6 +95,9 @@ impl WarningCode {
                 "the imported log lacks the server's report: loss and goodput are not known"
             }
             Self::DirectionAssumed => "the imported log does not show the direction: it is assumed",
+            Self::FiguresLeftOut => {
+                "the imported log has figures that a run has no place for: they are named and left out"
+            }
             Self::PathChanged => "packets of one flow took another route while the path was probed",
             Self::HopRateLimited => {
                 "a hop limits the rate of its answers, so that probing takes longer"
@@ -319,6 +322,7 @@ impl WarningCode {
             | Self::SideUnknown
             | Self::NoServerReport
             | Self::DirectionAssumed
+            | Self::FiguresLeftOut
             | Self::Unknown(_) => "",
         }
     }

@@ -220,7 +220,7 @@ impl PathProber<'_> {
         let report = PathReport {
             target: PathTarget {
                 host: settings.target.to_string().into(),
-                address: settings.target,
+                address: Some(settings.target),
                 port: 0,
             },
             host_answer: match self.table.end {

@@ -160,7 +160,7 @@ fn loop_warning(report: &PathReport) -> Option<Warning> {
         "routing loop: {} (hops {} to {last}) send packets to {} round in a circle",
         addresses.join(", "),
         found.first_ttl,
-        report.target.address
+        report.target.address_or_name()
     );
     Some(Warning::new(WarningCode::RoutingLoop, message))
 }

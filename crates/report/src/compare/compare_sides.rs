@@ -124,6 +124,15 @@ pub fn compare_sides(
     };
     let (a, b) = (keys(first), keys(second));
     if a.is_disjoint(&b) {
+        // Messages of one size each, such as those of ping, are compared beside their difference in size.
+        if let (Some((a, size)), Some((b, other))) = (first.without_size(), second.without_size())
+            && size != other
+        {
+            let mut comparison = compare_sides(&a, &b, options)?;
+            let note = format!("messages of {size} in A, of {other} in B");
+            comparison.notes.insert(0, note);
+            return Ok(comparison);
+        }
         return Err(CompareError::NothingInCommon {
             first: metric_list(&a),
             second: metric_list(&b),
@@ -334,6 +343,12 @@ fn overall(comparison: &Comparison) -> Vec<String> {
             "one run a side: {within_runs} of {} metrics have intervals within the runs, which do not contain how much runs vary",
             cells.len()
         )];
+    }
+    if compared == 0 && cells.iter().all(ComparedMetric::is_of_single_runs) {
+        return vec![
+            "one run each: how much runs vary is unknown, so none of this is shown to be a difference"
+                .to_owned(),
+        ];
     }
     if compared == 0 {
         return vec![format!(

@@ -48,6 +48,16 @@ pub struct ComparedMetric {
 }
 
 impl ComparedMetric {
+    /// `true` where one run a side is all there is, and nothing within the two tells how far apart they are.
+    #[must_use]
+    pub fn is_of_single_runs(&self) -> bool {
+        let single = NotComparable::TooFew {
+            first: 1,
+            second: 1,
+        };
+        self.within_run.is_none() && self.cannot == Some(single)
+    }
+
     /// The name: the case, where there is one, and the metric.
     #[must_use]
     pub fn name(&self) -> String {

@@ -109,6 +109,45 @@ pub struct Side {
 }
 
 impl Side {
+    /// The side with the metrics of its only message size without that size, which is returned with it; `None` where there are several
+    /// sizes, or none.
+    #[must_use]
+    pub fn without_size(&self) -> Option<(Self, String)> {
+        let size_of = |metric: &str| -> Option<(String, String)> {
+            let (rest, size) = metric.strip_suffix(" B")?.rsplit_once(' ')?;
+            let is_size = !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit());
+            is_size.then(|| (rest.to_owned(), format!("{size} B")))
+        };
+        let mut sizes = self.readings.keys().map(|key| size_of(&key.metric));
+        let (_, size) = sizes.next()??;
+        if !sizes.all(|other| other.is_some_and(|(_, other)| other == size)) {
+            return None;
+        }
+        let renamed =
+            |metric: &str| size_of(metric).map_or_else(|| metric.to_owned(), |(name, _)| name);
+        let key = |key: &MetricKey| MetricKey {
+            case: key.case.clone(),
+            metric: renamed(&key.metric),
+        };
+        let mut side = self.clone();
+        side.readings = self
+            .readings
+            .iter()
+            .map(|(of, values)| (key(of), values.clone()))
+            .collect();
+        side.within_runs = self
+            .within_runs
+            .iter()
+            .map(|(of, values)| (key(of), values.clone()))
+            .collect();
+        side.units = self
+            .units
+            .iter()
+            .map(|(metric, unit)| (renamed(metric), *unit))
+            .collect();
+        Some((side, size))
+    }
+
     /// The side of a selection: ids, `last`, `last~N`, `tag:NAME`, `study:NAME`, files, or several of these with commas.
     ///
     /// # Errors

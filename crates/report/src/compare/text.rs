@@ -2,16 +2,20 @@
 
 use caudal_core::quantity::Unit;
 use caudal_stats::SideSummary;
+use caudal_views::interval_table::Detail;
 
 use super::comparison::{ComparedMetric, Comparison};
-use super::format::value_text;
+use super::format::{trimmed, value_text};
 
 /// Maximum number of metrics shown; JSON has all.
 const MAX_SHOWN: usize = 60;
+/// Maximum width of the column of names.
+const MAX_NAME: usize = 24;
+/// Maximum width of a line.
+const MAX_LINE: usize = 80;
 
 /// Folds a text at blanks into lines of at most 80 columns, the first after `first`, others after `rest`.
 fn wrapped(first: &str, rest: &str, text: &str) -> Vec<String> {
-    const WIDTH: usize = 80;
     let mut lines = Vec::new();
     let mut line = first.to_owned();
     let mut is_fresh = true;
@@ -27,7 +31,7 @@ fn wrapped(first: &str, rest: &str, text: &str) -> Vec<String> {
         }
     }
     for word in &words {
-        if !is_fresh && line.chars().count() + 1 + word.chars().count() > WIDTH {
+        if !is_fresh && line.chars().count() + 1 + word.chars().count() > MAX_LINE {
             lines.push(std::mem::replace(&mut line, rest.to_owned()));
             is_fresh = true;
         }
@@ -41,26 +45,31 @@ fn wrapped(first: &str, rest: &str, text: &str) -> Vec<String> {
     lines
 }
 
-/// The comparison for people, in lines of at most 80 columns.
+/// The comparison for people, in lines of at most 80 columns: of every metric the change, then what can be said of it; with statistics
+/// where every detail is asked for.
 #[must_use]
-pub fn comparison_lines(comparison: &Comparison) -> Vec<String> {
+pub fn comparison_lines(comparison: &Comparison, detail: Detail) -> Vec<String> {
     let mut lines = side_lines(comparison);
     lines.push(String::new());
     for line in &comparison.verdict {
         lines.extend(wrapped("", "  ", line));
     }
     let is_one = comparison.cells.len() == 1;
-    for cell in differences_first(&comparison.cells)
-        .into_iter()
-        .take(MAX_SHOWN)
-    {
-        // The verdict on a single metric is that of the comparison.
-        if !is_one {
-            lines.push(String::new());
-            let line = format!("{}: {}", cell.name(), cell.verdict);
-            lines.extend(wrapped("", "  ", &line));
+    let shown = differences_first(&comparison.cells);
+    let shown = shown.get(..MAX_SHOWN).unwrap_or(&shown);
+    let widest = shown.iter().map(|cell| cell.name().chars().count()).max();
+    let room = widest.unwrap_or(0).min(MAX_NAME);
+    lines.push(String::new());
+    for cell in shown {
+        lines.extend(change_line(cell, room));
+        // The verdict on a single metric is that of the comparison, and that of single runs is the same for all.
+        let is_said = is_one || cell.is_of_single_runs();
+        if !is_said {
+            lines.extend(wrapped("  ", "  ", &cell.verdict));
         }
-        lines.extend(metric_lines(cell));
+        if detail == Detail::Every {
+            lines.extend(metric_lines(cell));
+        }
     }
     if comparison.cells.len() > MAX_SHOWN {
         lines.push(format!(
@@ -88,6 +97,36 @@ pub fn comparison_lines(comparison: &Comparison) -> Vec<String> {
     ));
     lines.extend(section_lines("Only on one side", &unmatched));
     lines
+}
+
+/// The change of a metric: both means, the difference with an arrow, and its part of A's mean.
+fn change_line(cell: &ComparedMetric, room: usize) -> Vec<String> {
+    let (Some(first), Some(second)) = (&cell.first, &cell.second) else {
+        return Vec::new();
+    };
+    let (a, b) = (first.mean.mean, second.mean.mean);
+    let show = |value: f64| value_text(cell.unit, value);
+    let sign = |value: f64| if value < 0.0 { "−" } else { "+" };
+    let change = if a == b {
+        "= no change".to_owned()
+    } else {
+        let arrow = if b > a { "↑" } else { "↓" };
+        let part = (a != 0.0).then(|| (b - a) / a.abs());
+        let part = part.map_or_else(String::new, |part| {
+            format!("{}{} %, ", sign(part), trimmed(part.abs() * 100.0))
+        });
+        format!("{arrow} {part}{}{}", sign(b - a), show((b - a).abs()))
+    };
+    let line = format!(
+        "{:<room$}  {} → {}  {change}",
+        cell.name(),
+        show(a),
+        show(b)
+    );
+    if line.chars().count() <= MAX_LINE {
+        return vec![line];
+    }
+    wrapped("", "    ", &line)
 }
 
 /// The runs or studies compared: A, then B.

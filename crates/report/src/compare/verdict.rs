@@ -127,7 +127,7 @@ fn cannot(cell: &ComparedMetric, show: &dyn Fn(f64) -> String) -> String {
             let (a, b) = (side("A", cell.first), side("B", cell.second));
             if (first, second) == (1, 1) {
                 return format!(
-                    "cannot tell: one run each cannot be compared ({a}, {b}): the variation between runs is unknown"
+                    "cannot tell: one run each ({a}, {b}), and how much runs vary is unknown"
                 );
             }
             format!(

@@ -87,7 +87,7 @@ fn add_path(metrics: &mut RunMetrics, report: &PathReport, at_s: f64) {
     let host = report.host().map(|host| host.ttl);
     for hop in &report.hops {
         let Some(address) = hop.address else { continue };
-        let rtt_s = hop.rtt_ms.map(|rtt| rtt.mean / 1e3);
+        let rtt_s = hop.times_ms().map(|rtt| rtt.mean / 1e3);
         let loss = hop.loss();
         // What a hop does not answer for a limit on its rate is not lost.
         let loss = loss.filter(|_| hop.answering == HopAnswering::Answers);

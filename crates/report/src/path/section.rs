@@ -88,7 +88,7 @@ fn host_sentence(report: &PathReport) -> Option<String> {
         HostAnswer::Refused => "a router or firewall refuses probes to the host",
         HostAnswer::Nothing => "the host does not answer",
         HostAnswer::PortUnreachable => {
-            let rtt = report.host()?.rtt_ms?;
+            let rtt = report.host()?.times_ms()?;
             let time = |ms: f64| about(ms / 1e3, Unit::Seconds);
             return Some(format!(
                 "the host answers after {} at least, {} on average and {} at most",
@@ -128,11 +128,9 @@ fn routes(routes: RouteCount) -> String {
 pub fn figure(report: &PathReport) -> Option<CaptionedPath> {
     let first = report.hops.first()?;
     let host = &report.target.host;
-    let address = report.target.address.to_string();
-    let title = if *host == *address {
-        format!("Path to {address}")
-    } else {
-        format!("Path to {host} ({address})")
+    let title = match report.target.address {
+        Some(address) if *host != *address.to_string() => format!("Path to {host} ({address})"),
+        _ => format!("Path to {host}"),
     };
     let answers = |hop: &&PathHop| hop.answering != HopAnswering::NothingFromHere;
     let known: Vec<&PathHop> = report.hops.iter().take_while(answers).collect();
@@ -166,12 +164,12 @@ pub fn figure(report: &PathReport) -> Option<CaptionedPath> {
 fn figure_hop(report: &PathReport, hop: &PathHop) -> PathFigureHop {
     let is_host = report.host().is_some_and(|host| host.ttl == hop.ttl);
     let time = |ms: f64| about(ms / 1e3, Unit::Seconds);
-    let rtt = hop.rtt_ms.as_ref().map(|rtt| {
+    let rtt = hop.times_ms().map(|rtt| {
         let (min, mean, max) = (time(rtt.min), time(rtt.mean), time(rtt.max));
         format!("RTT {min} / {mean} / {max}")
     });
     let detail: Vec<String> = rtt.into_iter().chain(loss(hop)).collect();
-    let is_silent = hop.address.is_none();
+    let is_silent = hop.address.is_none() && hop.name.is_none();
     PathFigureHop {
         link: figure_link(report, hop),
         number: hop.ttl.to_string(),
@@ -281,8 +279,7 @@ fn padded(mut cells: Vec<Cell>) -> Vec<Cell> {
 fn cells(report: &PathReport, hop: &PathHop) -> Vec<Cell> {
     let time = |ms: f64| about(ms / 1e3, Unit::Seconds);
     let rtt = hop
-        .rtt_ms
-        .as_ref()
+        .times_ms()
         .map(|rtt| [rtt.min, rtt.mean, rtt.max].map(time));
     let loss = match hop.answering {
         HopAnswering::Answers => hop.loss().map(|loss| about(loss, Unit::Share)),

@@ -109,6 +109,10 @@ fn push_hop(table: &mut ValueTable, row: &ValueRow<'_>, hop: &PathHop, link: Opt
         });
         table.push(&of_hop("rtt_min", "s", rtt.min / 1e3));
         table.push(&of_hop("rtt_max", "s", rtt.max / 1e3));
+    } else if let Some(rtt) = &hop.reported_rtt_ms {
+        table.push(&of_hop("rtt", "s", rtt.mean / 1e3));
+        table.push(&of_hop("rtt_min", "s", rtt.min / 1e3));
+        table.push(&of_hop("rtt_max", "s", rtt.max / 1e3));
     }
     // What is not answered is lost only where probes are answered at all, and without a limit.
     if let Some(loss) = hop

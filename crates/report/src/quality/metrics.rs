@@ -1,7 +1,7 @@
 //! The metrics of latency under load that are compared.
 
 use crate::compare::run_metrics::{RunMetrics, mean};
-use caudal_core::quality::{PhaseReport, ProbeKind, QualityReport};
+use caudal_core::quality::{PhaseReport, QualityReport};
 use caudal_core::quantity::Unit;
 
 /// Adds each phase.
@@ -19,7 +19,7 @@ fn add_phase(metrics: &mut RunMetrics, phase: &PhaseReport, at_s: f64) {
         let goodput = one.summary.goodput_mean();
         metrics.add("", &name, Some(Unit::BitPerSecond), at_s, goodput);
     }
-    let udp = phase.probe(ProbeKind::Udp);
+    let udp = phase.echo();
     let seconds = |us: Option<f64>| us.map(|us| us / 1e6);
     let times = [
         ("rtt", seconds(udp.map(|udp| udp.mean_us))),

@@ -4,7 +4,7 @@ use crate::export::figures::{time_figure, with_episodes};
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::{about, sentence};
 use caudal_core::episode::Episode;
-use caudal_core::quality::{PhaseReport, ProbeKind, QualityInterval, QualityReport};
+use caudal_core::quality::{PhaseReport, QualityInterval, QualityReport};
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, AxisQuantity, Layer};
 
@@ -65,7 +65,7 @@ fn latency(report: &QualityReport) -> CaptionedFigure {
         .phases
         .iter()
         .filter_map(|phase| {
-            let udp = phase.probe(ProbeKind::Udp)?;
+            let udp = phase.echo()?;
             Some(format!(
                 "the median is {} {}",
                 about(udp.p50_us / 1e6, Unit::Seconds),
@@ -88,7 +88,7 @@ fn loss(report: &QualityReport) -> CaptionedFigure {
         .phases
         .iter()
         .filter_map(|phase| {
-            let udp = phase.probe(ProbeKind::Udp)?;
+            let udp = phase.echo()?;
             Some(format!(
                 "{} of {} probes were lost {}",
                 udp.lost,

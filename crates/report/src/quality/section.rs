@@ -3,7 +3,7 @@
 use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::wording::about;
 use caudal_core::plan::Direction;
-use caudal_core::quality::{PhaseReport, ProbeKind, QualityReport};
+use caudal_core::quality::{PhaseReport, QualityReport};
 use caudal_core::quantity::Unit;
 
 /// The result in sentences, the grade first.
@@ -57,7 +57,7 @@ fn cells(phase: &PhaseReport) -> [Option<String>; 9] {
         let mean = phase.direction(direction)?.summary.goodput_mean()?;
         Some(about(mean, Unit::BitPerSecond))
     };
-    let udp = phase.probe(ProbeKind::Udp);
+    let udp = phase.echo();
     [
         goodput(Direction::Down),
         goodput(Direction::Up),

@@ -103,11 +103,14 @@ fn what(entry: &StoreEntry) -> String {
     parts.join(" ")
 }
 
-/// The words of a command of this program behind its name and kind, without those that concern the output; `None` where there are none,
-/// or it is a command of another program.
+/// The words of a command of this program behind its name and kind, without those that concern the output, or the command of another
+/// program; `None` where there are none.
 fn asked(command: &ExternalText) -> Option<String> {
     let command = command.to_string();
-    let (_, words) = command.strip_prefix("caudal ")?.split_once(' ')?;
+    let Some(own) = command.strip_prefix("caudal ") else {
+        return (!command.is_empty()).then_some(command);
+    };
+    let (_, words) = own.split_once(' ')?;
     let words: Vec<&str> = words
         .split(' ')
         .filter(|word| !OUTPUT_FLAGS.contains(word))
@@ -263,9 +266,10 @@ mod tests {
             })
         };
         assert_eq!(shown("caudal tcp far -R -w 64k -q --json"), "far -R -w 64k");
-        // A command without a host, of this machine, and one of another program.
-        for command in ["caudal tcp", "caudal tcp --json", "iperf3 -c far"] {
+        // A command without a host, of this machine.
+        for command in ["caudal tcp", "caudal tcp --json", ""] {
             assert_eq!(shown(command), "10.0.0.2:5201", "{command}");
         }
+        assert_eq!(shown("iperf3 -c far -R"), "iperf3 -c far -R");
     }
 }

@@ -129,21 +129,28 @@ pub(super) fn prediction_lines(
 /// The round-trip times, retransmissions and congestion window of TCP.
 fn tcp_line(summary: &DirectionSummary) -> Option<String> {
     let tcp = summary.tcp.as_ref()?;
-    let time = |us: Option<f64>| us.map_or_else(|| "unknown".to_owned(), time_us);
+    let time = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), time_us);
     let retransmitted = tcp
         .retransmitted_bytes
         .map_or_else(String::new, |count| format!(" ({})", bytes(count)));
     let retransmits = tcp
         .retransmits
         .map_or_else(|| "unknown".to_owned(), |count| counted(count, "segment"));
-    Some(format!(
-        "  tcp: rtt min/avg/max {}/{}/{}; {retransmits} retransmitted{retransmitted}; congestion window up to {}",
-        time(tcp.rtt_min_us.map(f64::from)),
-        time(tcp.rtt_mean_us),
-        time(tcp.rtt_max_us.map(f64::from)),
+    let times = [
+        tcp.rtt_min_us.map(f64::from),
+        tcp.rtt_mean_us,
+        tcp.rtt_max_us.map(f64::from),
+    ];
+    // A log of another tool has some of these.
+    let has_times = times.iter().any(Option::is_some);
+    let parts = [
+        has_times.then(|| format!("rtt min/avg/max {}", times.map(time).join("/"))),
+        Some(format!("{retransmits} retransmitted{retransmitted}")),
         tcp.cwnd_max_bytes
-            .map_or_else(|| "unknown".to_owned(), bytes)
-    ))
+            .map(|window| format!("congestion window up to {}", bytes(window))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    Some(format!("  tcp: {}", parts.join("; ")))
 }
 
 /// The delay variation of datagrams.

@@ -78,16 +78,16 @@ impl HopRow<'_> {
             "rtt_min_ms",
             "ms",
             "minimum round-trip time of the smallest probes",
-            |row| fixed(row.hop.rtt_ms.as_ref().map(|rtt| rtt.min), 6),
+            |row| fixed(row.hop.times_ms().map(|rtt| rtt.min), 6),
         ),
         Column::new("rtt_mean_ms", "ms", "their mean", |row| {
-            fixed(row.hop.rtt_ms.as_ref().map(|rtt| rtt.mean), 6)
+            fixed(row.hop.times_ms().map(|rtt| rtt.mean), 6)
         }),
         Column::new("rtt_p50_ms", "ms", "their median", |row| {
             fixed(row.hop.rtt_ms.as_ref().map(|rtt| rtt.p50), 6)
         }),
         Column::new("rtt_max_ms", "ms", "their maximum", |row| {
-            fixed(row.hop.rtt_ms.as_ref().map(|rtt| rtt.max), 6)
+            fixed(row.hop.times_ms().map(|rtt| rtt.max), 6)
         }),
         Column::new(
             "return_hops",

@@ -43,7 +43,7 @@ fn host_answer(report: &PathReport) -> Option<String> {
     if report.hops.is_empty() {
         return None;
     }
-    let address = report.target.address;
+    let address = report.target.address_or_name();
     match report.host_answer {
         HostAnswer::PortUnreachable => None,
         HostAnswer::Refused => Some(format!(

@@ -3,8 +3,8 @@
 use crate::cells::ms;
 use crate::emphasis::EmphasizedLine;
 use caudal_core::path::{
-    CapacityEvidence, NarrowPathLink, PathDirection, PathDuplex, PathReport, StatementConfidence,
-    TokenBucketKind,
+    CapacityEvidence, NarrowPathLink, PathDirection, PathDuplex, PathHop, PathReport,
+    StatementConfidence, TokenBucketKind,
 };
 use caudal_core::quantity::{self, EstimateInUnit, Unit};
 
@@ -148,7 +148,7 @@ fn contested(narrow: &NarrowPathLink) -> String {
 pub(super) fn in_one_line(report: &PathReport) -> EmphasizedLine {
     let mut results = lines(report).into_iter();
     let line = results.next().unwrap_or_else(|| narrow_link(report));
-    let rtt = report.host().and_then(|host| host.rtt_ms);
+    let rtt = report.host().and_then(PathHop::times_ms);
     let rtt = rtt.map_or_else(
         || "no RTT of the host".to_owned(),
         |rtt| {

@@ -66,7 +66,7 @@ pub(super) fn loss_and_times(hop: &PathHop) -> [String; 4] {
         HopAnswering::RateLimited => "limited".to_owned(),
         HopAnswering::Silent | HopAnswering::NothingFromHere => "-".to_owned(),
     };
-    let rtt = hop.rtt_ms.as_ref();
+    let rtt = hop.times_ms();
     let [min, mean, max] = rtt.map_or([None; 3], |rtt| [rtt.min, rtt.mean, rtt.max].map(Some));
     let time = |time: Option<f64>| ms(time.map(|time| time * 1e3));
     [loss, time(min), time(mean), time(max)]
@@ -77,7 +77,8 @@ pub(super) fn title(hop: &PathHop) -> String {
     match (hop.address, &hop.name) {
         (Some(address), Some(name)) => format!("{address} ({name})"),
         (Some(address), None) => address.to_string(),
-        (None, _) => "does not answer".to_owned(),
+        (None, Some(name)) => name.to_string(),
+        (None, None) => "does not answer".to_owned(),
     }
 }
 

@@ -105,7 +105,7 @@ fn path(hops: Vec<PathHop>, links: Vec<PathLink>, narrow_ttl: u8) -> PathReport 
     PathReport {
         target: PathTarget {
             host: "host.example".into(),
-            address: host.unwrap_or(router(200)),
+            address: Some(host.unwrap_or(router(200))),
             port: 33434,
         },
         host_answer: HostAnswer::PortUnreachable,

@@ -6,7 +6,7 @@ use crate::text::{self, fold};
 use crate::text_form::TextForm;
 use crate::width::LineWidth;
 use caudal_core::plan::{Direction, PhaseLoad};
-use caudal_core::quality::{DelayIncrease, Grade, PhaseReport, ProbeKind, QualityReport};
+use caudal_core::quality::{DelayIncrease, Grade, PhaseReport, QualityReport};
 use caudal_core::run::Run;
 
 /// The lines of the closing block.
@@ -106,8 +106,7 @@ fn phase_table(report: &QualityReport) -> Vec<String> {
     let mut lines = vec![header];
     for phase in &report.phases {
         let goodput = |direction| phase.direction(direction)?.summary.goodput_mean();
-        let udp = phase.probe(ProbeKind::Udp);
-        let udp = udp.or_else(|| phase.probe(ProbeKind::Tcp));
+        let udp = phase.echo();
         lines.push(format!(
             "{:<8} {:>13} {:>13}  {:>7} {:>7} {:>7} {:>7} {:>7}",
             phase.load.name(),
@@ -186,7 +185,9 @@ fn one_way_line(report: &QualityReport, width: LineWidth) -> Option<String> {
         let line = format!("delay each way: cannot tell, because {reason}");
         return Some(fold(&line, 4, width));
     }
-    let each = report.phases.iter().map(|phase| {
+    let told = report.phases.iter();
+    let told = told.filter(|phase| !phase.one_way.is_empty());
+    let each = told.map(|phase| {
         let ways: Vec<String> = phase
             .one_way
             .iter()

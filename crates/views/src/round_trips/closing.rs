@@ -140,7 +140,15 @@ impl Closing<'_> {
     fn size(&self, size: &SizeSummary, push: &mut impl FnMut(String)) {
         let replies = &size.pooled;
         let Some(rtt) = &replies.rtt_us else {
-            push(format!("{} B: no reply came in time", size.size_bytes));
+            push(match replies.mean_us {
+                // A log of another tool may have a summary alone.
+                Some(mean) => format!(
+                    "{} B: {} on average; single replies are not known",
+                    size.size_bytes,
+                    time_us(mean.mean)
+                ),
+                None => format!("{} B: no reply came in time", size.size_bytes),
+            });
             return;
         };
         let doubt = match self.run.episodes.iter().find(|one| one.is_open()) {

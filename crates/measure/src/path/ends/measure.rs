@@ -90,8 +90,9 @@ pub fn own_duplex(report: &PathReport) -> PathDuplex {
 }
 
 /// This end's link towards an address.
-fn own_end(address: IpAddr) -> DuplexEnd {
-    let link = LinkReader::towards(address, None).and_then(|reader| reader.link());
+fn own_end(address: Option<IpAddr>) -> DuplexEnd {
+    let reader = address.and_then(|address| LinkReader::towards(address, None));
+    let link = reader.and_then(|reader| reader.link());
     DuplexEnd::of_link(link)
 }
 
