@@ -29,6 +29,7 @@ pub mod report;
 pub mod rtt;
 pub mod serve;
 mod server_log;
+mod short_help;
 mod store_advice;
 pub mod study;
 pub mod throughput;
@@ -42,7 +43,7 @@ use caudal_compat::{iperf2, iperf3, nttcp};
 use caudal_engine::restore_offloads;
 use caudal_lab::restore_congestion_controls;
 use caudal_sys::signal::{Interrupt, ignore_sigpipe};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use exit::{Exit, Failure};
 use failure_report::{ResultForm, report};
 use std::process::ExitCode;
@@ -56,6 +57,13 @@ pub fn main() -> ExitCode {
         return run_tool(to_text(arguments));
     }
     let line = to_text(arguments);
+    if line.iter().any(|word| word == "-h")
+        && let Err(help) = short_help::with_short_help(Cli::command()).try_get_matches()
+        && !help.use_stderr()
+    {
+        let _ = help.print();
+        return Exit::Done.into();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -46,6 +46,16 @@ pub fn step_lines(run: &Run, all: &[DirectionWindow<'_>], width: LineWidth) -> V
         .collect()
 }
 
+/// The next step, of each direction where they differ, where it is to change something.
+#[must_use]
+pub fn change_lines(run: &Run, all: &[DirectionWindow<'_>], width: LineWidth) -> Vec<String> {
+    let is_test = |one: &DirectionWindow<'_>| *one.step == Remedy::MeasureThroughput;
+    if all.iter().all(is_test) {
+        return Vec::new();
+    }
+    step_lines(run, all, width)
+}
+
 /// The next steps: a test only where no direction needs a change before it.
 fn steps<'a>(all: &[DirectionWindow<'a>]) -> Vec<(Direction, &'a Remedy)> {
     let is_test = |step: &Remedy| *step == Remedy::MeasureThroughput;

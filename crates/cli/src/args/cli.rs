@@ -44,17 +44,17 @@ pub enum Command {
     Tcp(TcpArgs),
     /// Bulk UDP: goodput, loss and its location, delay variation, reordering
     Udp(UdpArgs),
-    /// A path in a minute: is it healthy, what is it good for, what is wrong first, and what to do
+    /// A path in a minute: is it healthy, what is wrong first, what to do
     Check(crate::check::PathCheckArgs),
-    /// Round-trip time, loss and delay each way, with a row a second; or by message size (--sweep)
+    /// Round-trip time, loss and delay each way; --sweep by message size
     Rtt(crate::rtt::RttArgs),
-    /// Connections per second, and the time to connect, of a TLS handshake and to the first byte
+    /// Connections per second, and the times of TCP and TLS handshakes
     Connect(crate::connect::ConnectArgs),
-    /// Latency under load: what up- and downloads add to the round-trip time, where, and what to do
+    /// Latency under load: what it adds, where, and what to do about it
     Quality(crate::quality::QualityArgs),
     /// File transfer over TCP, reliable UDP and QUIC, verified and compared
     File(crate::file::FileArgs),
-    /// Every hop to a host: round-trip time, capacity, path MTU, routes and the narrow link; nothing has to run there
+    /// Every hop to any host: RTT, capacity, path MTU and the narrow link
     Path(crate::path::NetworkPathArgs),
     /// iperf 2's own options and output, with any server or clients of iperf 2 (`caudal iperf --help`)
     #[command(disable_help_flag = true, alias = "iperf2")]
@@ -64,13 +64,13 @@ pub enum Command {
     Nttcp(ForeignArgs),
     /// A test network of hosts and emulated links on this machine
     Lab(crate::lab::LabArgs),
-    /// An experiment from a file: repeated until it is accurate enough, compared with what was expected
+    /// An experiment from a file, repeated until it is accurate enough
     Study(crate::study::args::StudyArgs),
-    /// Predictions from theory for a link, a window, a loss rate, a mix of flows
+    /// Predictions for a link, a window, a loss rate, a mix of flows
     Predict(crate::predict::PredictArgs),
-    /// A capture explained: flows, findings with frame numbers, sequence diagrams, graphs; two ends compared
+    /// A capture explained: flows, findings, diagrams; two ends compared
     Pcap(crate::pcap::PcapArgs),
-    /// Recorded runs and studies: list, show, tag, replay, compare, import, export
+    /// Recorded runs and studies: list, show, compare, import, export
     Report(crate::report::ReportArgs),
     /// The completions of a shell, to be read by it
     Completions(CompletionsArgs),

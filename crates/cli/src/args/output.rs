@@ -21,7 +21,7 @@ pub struct OutputArgs {
     /// Write the output to FILE; with --json or --csv the text is still shown
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Print the closing block only
+    /// Print the result in a line, and the warnings
     #[arg(short, long)]
     pub quiet: bool,
     /// Show every column of every interval, which makes rows wider than 80 columns

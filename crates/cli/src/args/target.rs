@@ -12,6 +12,7 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Peer")]
 pub struct TargetArgs {
     /// The host that runs `caudal serve`, also as HOST:PORT, an IPv6 address then in brackets; without it this machine is measured over loopback
+    #[arg(help_heading = None)]
     pub host: Option<HostArg>,
     /// The server's port, for control and data, TCP and UDP [default: 5201]
     #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]

@@ -12,7 +12,7 @@ use std::time::Duration;
     after_help = EXAMPLES,
     mut_arg("host", |host| host.help("The host, also as HOST:PORT, an IPv6 address then in brackets: one that runs `caudal serve`, or any server; without it this machine is measured over loopback")),
     mut_arg("csv", |csv| csv.help("Print comma-separated values: a row an interval")),
-    mut_arg("quiet", |quiet| quiet.help("Print the rate, the times of each step and what failed only"))
+    mut_arg("quiet", |quiet| quiet.help("Print the rate, the times of each step, what failed and the warnings only"))
 )]
 pub struct ConnectArgs {
     /// The server's address.

@@ -17,7 +17,7 @@ use std::time::Duration;
     after_help = EXAMPLES,
     mut_arg("csv", |csv| csv.help("Print comma-separated values: a row for each transfer")),
     mut_arg("output", |output| output.help("Write the output to FILE; with --json or --csv the text is still shown. A file that is fetched goes to --to")),
-    mut_arg("quiet", |quiet| quiet.help("Print the result only")),
+    mut_arg("quiet", |quiet| quiet.help("Print the result and the warnings only")),
     mut_arg("verbose", |verbose| verbose.help("Show each transfer as it ends, where its time went and what it cost"))
 )]
 pub struct FileArgs {

@@ -28,7 +28,7 @@ const EXAMPLES: &str = "Examples:
 pub enum LabCommand {
     /// Build a network that stays up
     Up(LabUpArgs),
-    /// Build a network, run a command on one of its hosts, and take the network down
+    /// Build a network for one command on one of its hosts
     Run(LabRunArgs),
     /// List the networks that are up
     List {
@@ -36,7 +36,7 @@ pub enum LabCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Draw a network with its rates, its delays and the frames it has carried
+    /// Draw a network with its rates, delays and frames carried
     Show(LabShowArgs),
     /// Run a command on a host
     Exec(LabExecArgs),

@@ -32,9 +32,9 @@ pub enum PredictCommand {
     Window(window::WindowArgs),
     /// TCP goodput under random loss: Mathis, PFTK, CUBIC
     Loss(loss::LossArgs),
-    /// Goodput of flows that share a link: TCP, UDP, policers, load balancing
+    /// Goodput of flows that share a link: TCP, UDP, policers
     Share(share::ShareArgs),
-    /// Round-trip times of messages over a link, for one or several clients
+    /// Round-trip times of messages over a link
     Echo(echo::EchoArgs),
     /// Duration of a transfer over TCP and UDP
     Transfer(transfer::TransferArgs),

@@ -9,7 +9,7 @@ use std::time::Duration;
 #[command(
     after_help = EXAMPLES,
     mut_arg("csv", |csv| csv.help("Print comma-separated values: a row every 200 ms")),
-    mut_arg("quiet", |quiet| quiet.help("Print the grade and the table of the phases only")),
+    mut_arg("quiet", |quiet| quiet.help("Print the grade, the table of the phases and the warnings only")),
     mut_arg("verbose", |verbose| verbose.help("Show every probe, the delay each way and the parts of the responsiveness"))
 )]
 pub struct QualityArgs {

@@ -36,7 +36,7 @@ pub enum ReportCommand {
     Prune(remove::PruneArgs),
     /// Compare runs, studies or tags, the size of a difference first
     Compare(compare::CompareArgs),
-    /// Record the tests of logs of iperf3, iperf and nttcp
+    /// Record the tests in logs of iperf3, ping, flent and others
     Import(import::ImportArgs),
     /// Export a run or a study: HTML, Markdown, CSV, JSON or SVG
     Export(export::ExportArgs),

@@ -12,9 +12,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     after_help = EXAMPLES,
-    mut_arg("confidence", |confidence| confidence.default_value("0.98")),
     mut_arg("csv", |csv| csv.help("Print comma-separated values: a row per size and client, and one for all clients")),
-    mut_arg("verbose", |verbose| verbose.help("Show each client by itself"))
+    mut_arg("verbose", |verbose| verbose.help("Show everything: each client, outliers, the schedule, the delay each way, the window and the prediction"))
 )]
 pub struct RttArgs {
     /// The server's address.

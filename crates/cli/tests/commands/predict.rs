@@ -352,7 +352,7 @@ fn a_run_over_loopback_has_no_prediction_from_a_link_rate() {
     let run = |words: &str| run_caudal(&format!("{words} --json")).done().json();
     let bare = run("tcp -t 0.3 -i 0.1");
     assert_eq!(bare["predictions"], serde_json::json!([]));
-    let text = run_caudal("rtt --count 20 --sizes 1,64").done().stdout;
+    let text = run_caudal("rtt --count 20 --sizes 1,64 -v").done().stdout;
     assert!(
         text.contains("predicted: nothing, because a loopback has no wire"),
         "{text}"

@@ -38,9 +38,7 @@ impl ClosingLine {
 #[must_use]
 pub fn closing_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
     let mut lines = run_lines(run, form);
-    if !form.quiet {
-        lines.extend(warnings(run, form.width).into_iter().map(ClosingLine::Text));
-    }
+    lines.extend(warnings(run, form.width).into_iter().map(ClosingLine::Text));
     lines.extend(over_runs(run));
     lines
 }

@@ -18,10 +18,7 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
     let text = |line: &str| ClosingLine::Text(fold(line, 4, form.width));
     lines.extend(step_table(report).into_iter().map(ClosingLine::Text));
     lines.push(text(&failures(report)));
-    if form.quiet {
-        return lines;
-    }
-    if let Some(limit) = &report.limit {
+    if let Some(limit) = report.limit.as_ref().filter(|_| !form.quiet) {
         lines.push(text(&format!("limited by: {}", limit.reason)));
     }
     lines.extend(warnings(run, form.width).into_iter().map(ClosingLine::Text));

@@ -7,14 +7,20 @@ use crate::text;
 use crate::text_form::TextForm;
 use caudal_core::run::Run;
 
-/// The lines of the closing block; of a quiet one the narrow link and the round-trip time alone.
+/// The lines of the closing block; of a quiet one the narrow link, the round-trip time and the warnings.
 #[must_use]
 pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
     let Some(report) = run.path() else {
         return Vec::new();
     };
     if form.quiet {
-        return vec![ClosingLine::Emphasized(headline::in_one_line(report))];
+        let mut lines = vec![ClosingLine::Emphasized(headline::in_one_line(report))];
+        lines.extend(
+            text::warnings(run, form.width)
+                .into_iter()
+                .map(ClosingLine::Text),
+        );
+        return lines;
     }
     let mut lines = both_ends::lines(report, form);
     if let Some(under_load) = run.quality() {

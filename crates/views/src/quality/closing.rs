@@ -16,9 +16,7 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
         return Vec::new();
     };
     let mut lines = report_lines(report, form);
-    if !form.quiet {
-        lines.extend(text::warnings(run, form.width));
-    }
+    lines.extend(text::warnings(run, form.width));
     lines
 }
 

@@ -1,17 +1,18 @@
 //! The closing block of a round-trip test.
 
-use super::outliers::outlier_lines;
+use super::outliers::{outlier_lines, slowest_line};
 use crate::text::{fold, percent, time_us};
 use crate::width::LineWidth;
 use caudal_analysis::link::link_rate;
 use caudal_core::echo::{KernelSplit, OneWaySummary, ReplySummary, SizeSummary};
+use caudal_core::episode::Episode;
 use caudal_core::loss::RefusedSends;
 use caudal_core::plan::{Direction, EchoSchedule};
 use caudal_core::prediction::{PredictionCheck, RelativeDifference};
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::{RoundTripSummary, Run};
 use caudal_core::text::ExternalText;
-use caudal_stats::{Estimate, IntervalMethod};
+use caudal_stats::{DistributionSummary, Estimate, IntervalMethod};
 
 /// Maximum number of sizes the closing block shows one by one; of more it shows the first and the last.
 const MAX_SIZES: usize = 4;
@@ -27,9 +28,174 @@ pub struct Closing<'a> {
 }
 
 impl Closing<'_> {
-    /// The lines of the block.
+    /// The lines of the block: of one size its times, what was lost, and where the time was spent.
     #[must_use]
     pub fn lines(&self, width: LineWidth) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut push = |text: String| lines.push(fold(&text, 4, width));
+        match self.summary.sizes.as_slice() {
+            [only] => push(self.times(only)),
+            _ => {
+                for size in self.shown_sizes() {
+                    push(self.mean(size));
+                }
+            }
+        }
+        push(self.brief_losses());
+        self.refused(&mut push);
+        if let [only] = self.summary.sizes.as_slice() {
+            self.place(&only.pooled, &mut push);
+        }
+        // What was predicted and did not come is worth a line, and why nothing can be where a test seems to be of another path.
+        let environment = self.run.environment.as_ref();
+        let is_proxied = environment.is_some_and(|all| all.tcp_proxy.is_some());
+        if is_proxied || self.run.predictions().iter().any(|one| !one.holds) {
+            self.predictions(&mut push);
+        }
+        lines
+    }
+
+    /// The times of a size in a line, in one unit but for the mean, which has the digits of its interval.
+    fn times(&self, size: &SizeSummary) -> String {
+        let replies = &size.pooled;
+        let Some(rtt) = &replies.rtt_us else {
+            return self.mean(size);
+        };
+        let usual = replies.mean_us.unwrap_or(rtt.mean_estimate());
+        let unit = TimeUnit::of(rtt.p50);
+        let some = |name: &'static str, us: Option<f64>| us.map(|us| (name, unit.digits(us)));
+        let known = [
+            some("min", Some(rtt.min)),
+            some("p50", Some(rtt.p50)),
+            some("p99", rtt.p99),
+            some("max", Some(rtt.max)),
+        ];
+        let (names, values): (Vec<&str>, Vec<String>) = known.into_iter().flatten().unzip();
+        format!(
+            "rtt: avg {}{}, {} {} {}",
+            self.interval(&usual, rtt),
+            self.part_of_test(replies),
+            names.join("/"),
+            values.join("/"),
+            unit.name()
+        )
+    }
+
+    /// The mean with its interval.
+    fn interval(&self, usual: &Estimate, rtt: &DistributionSummary) -> String {
+        if rtt.confidence <= 0.0 {
+            return format!("{} (one value: no interval)", time_us(rtt.mean));
+        }
+        let estimate = Estimate {
+            mean: usual.mean / 1e6,
+            low: usual.low.max(0.0) / 1e6,
+            high: usual.high / 1e6,
+            confidence: rtt.confidence,
+            n: usual.n,
+            method: IntervalMethod::BatchMeansT,
+        };
+        let shown = EstimateInUnit::new(&estimate, Unit::Seconds);
+        let interval = shown.confidence_interval().unwrap_or_default();
+        format!("{} ({interval})", shown.mean())
+    }
+
+    /// The part of the test that the mean is of, where it is not all of it.
+    fn part_of_test(&self, replies: &ReplySummary) -> String {
+        let silence = self.run.episodes.iter().find(|one| one.is_open());
+        let level = replies.level.map_or_else(String::new, |level| {
+            format!(" from {:.1} to {:.1} s", level.from_s, level.to_s)
+        });
+        match (replies.delayed, silence) {
+            (Some(delayed), _) => format!("{level} without {delayed} messages in delay episodes"),
+            (None, Some(silence)) => format!("{level} until {:.1} s only", silence.from_s),
+            (None, None) => level,
+        }
+    }
+
+    /// The mean of one of several sizes.
+    fn mean(&self, size: &SizeSummary) -> String {
+        let replies = &size.pooled;
+        let bytes = size.size_bytes;
+        match (&replies.rtt_us, replies.mean_us) {
+            (Some(rtt), usual) => {
+                let usual = usual.unwrap_or(rtt.mean_estimate());
+                let part = self.part_of_test(replies);
+                format!("{bytes} B: {} on average{part}", self.interval(&usual, rtt))
+            }
+            // A log of another tool may have a summary alone.
+            (None, Some(mean)) => format!(
+                "{bytes} B: {} on average; single replies are not known",
+                time_us(mean.mean)
+            ),
+            (None, None) => format!("{bytes} B: no reply came in time"),
+        }
+    }
+
+    /// What was lost, in a line.
+    fn brief_losses(&self) -> String {
+        let sum = |of: fn(&ReplySummary) -> u64| {
+            let sizes = self.summary.sizes.iter();
+            sizes.map(|size| of(&size.pooled)).sum::<u64>()
+        };
+        let (sent, lost) = (sum(|one| one.sent), sum(|one| one.lost));
+        let loss = match self.summary.sizes.as_slice() {
+            [only] => only.pooled.loss,
+            _ => None,
+        };
+        let share = percent(lost as f64 / sent.max(1) as f64);
+        let mut parts = vec![match (lost, loss) {
+            (0, _) => format!("lost: none of {sent} messages"),
+            (_, Some(loss)) => format!(
+                "lost: {lost} of {sent} messages, {}",
+                EstimateInUnit::new(&loss, Unit::Share)
+            ),
+            (_, None) => format!("lost: {lost} of {sent} messages ({share})"),
+        }];
+        let strays = [
+            (sum(|one| one.late), "late"),
+            (sum(|one| one.duplicate), "duplicate"),
+        ];
+        let strays = strays.into_iter().filter(|(count, _)| *count > 0);
+        parts.extend(strays.map(|(count, name)| format!("{count} {name}")));
+        let silence = self.run.episodes.iter().find(|one| one.is_open());
+        parts.extend(silence.map(Episode::text));
+        parts.join("; ")
+    }
+
+    /// Where the time was spent: by this host's kernel, or each way; and the slowest round trip whose time was found somewhere.
+    fn place(&self, replies: &ReplySummary, push: &mut impl FnMut(String)) {
+        let ways = [("upload", &replies.up), ("download", &replies.down)];
+        let each: Vec<(String, f64)> = ways
+            .into_iter()
+            .filter_map(|(name, way)| {
+                let way = way.as_ref()?;
+                let (delay, bound_us) = (way.delay_us.as_ref()?, way.bound_us?);
+                Some((format!("{name} {}", time_us(delay.p50)), bound_us))
+            })
+            .collect();
+        if let Some(split) = &replies.kernel {
+            push(format!(
+                "where: {} network and server, {} this host (p50 of {} messages)",
+                time_us(split.kernel_rtt_us.p50),
+                time_us(split.host_us.p50 + split.queue_us.map_or(0.0, |queue| queue.p50)),
+                split.host_us.n
+            ));
+        } else if let Some(bound_us) = each.iter().map(|(_, us)| *us).reduce(f64::max) {
+            let each: Vec<&str> = each.iter().map(|(text, _)| text.as_str()).collect();
+            push(format!(
+                "where: {} (p50; the clocks leave ±{})",
+                each.join(", "),
+                time_us(bound_us)
+            ));
+        }
+        if let Some(line) = replies.outliers.as_ref().and_then(slowest_line) {
+            push(line);
+        }
+    }
+
+    /// Every line of the block.
+    #[must_use]
+    pub fn every_line(&self, width: LineWidth) -> Vec<String> {
         let mut lines = Vec::new();
         let mut push = |text: String| lines.push(fold(&text, 4, width));
         let times = self.run.flows().iter().filter_map(|flow| flow.connect_us);
@@ -139,53 +305,7 @@ impl Closing<'_> {
 
     fn size(&self, size: &SizeSummary, push: &mut impl FnMut(String)) {
         let replies = &size.pooled;
-        let Some(rtt) = &replies.rtt_us else {
-            push(match replies.mean_us {
-                // A log of another tool may have a summary alone.
-                Some(mean) => format!(
-                    "{} B: {} on average; single replies are not known",
-                    size.size_bytes,
-                    time_us(mean.mean)
-                ),
-                None => format!("{} B: no reply came in time", size.size_bytes),
-            });
-            return;
-        };
-        let doubt = match self.run.episodes.iter().find(|one| one.is_open()) {
-            Some(silence) => format!("; until {:.1} s only", silence.from_s),
-            None if rtt.mean_trusted || replies.delayed.is_some() || replies.level.is_some() => {
-                String::new()
-            }
-            None => "; unreliable: too few independent samples".to_owned(),
-        };
-        let usual = replies.mean_us.unwrap_or(rtt.mean_estimate());
-        let level = replies.level.map_or_else(String::new, |level| {
-            format!(" from {:.1} to {:.1} s", level.from_s, level.to_s)
-        });
-        let outside = match replies.delayed {
-            Some(delayed) => format!("{level} without {delayed} messages in delay episodes"),
-            None => level,
-        };
-        let interval = if rtt.confidence > 0.0 {
-            let estimate = Estimate {
-                mean: usual.mean / 1e6,
-                low: usual.low.max(0.0) / 1e6,
-                high: usual.high / 1e6,
-                confidence: rtt.confidence,
-                n: usual.n,
-                method: IntervalMethod::BatchMeansT,
-            };
-            let shown = EstimateInUnit::new(&estimate, Unit::Seconds);
-            format!(
-                "{} on average{outside} ({}, batch means over {} round trips{doubt})",
-                shown.mean(),
-                shown.confidence_interval().unwrap_or_default(),
-                usual.n
-            )
-        } else {
-            format!("{} on average (one value: no interval)", time_us(rtt.mean))
-        };
-        push(format!("{} B: {interval}", size.size_bytes));
+        push(self.mean(size));
         if let Some(split) = &replies.kernel {
             push(self.kernel_split(split, size.size_bytes));
         }
@@ -241,6 +361,21 @@ impl Closing<'_> {
             .any(|name| name.starts_with("bbr"))
     }
 
+    /// What this host's own kernel refused to send.
+    fn refused(&self, push: &mut impl FnMut(String)) {
+        let mut refused = RefusedSends::default();
+        for size in &self.summary.sizes {
+            refused += size.pooled.refused_sends();
+        }
+        if refused.refused > 0 {
+            let by = refused.by("this host");
+            push(format!(
+                "  of these refused by this host's kernel: {}{by}",
+                refused.refused
+            ));
+        }
+    }
+
     fn losses(&self, push: &mut impl FnMut(String)) {
         let sum = |of: fn(&ReplySummary) -> u64| {
             self.summary
@@ -264,17 +399,7 @@ impl Closing<'_> {
             "lost: {lost} of {sent} messages ({}); {counts}",
             percent(lost as f64 / sent as f64)
         ));
-        let mut refused = RefusedSends::default();
-        for size in &self.summary.sizes {
-            refused += size.pooled.refused_sends();
-        }
-        if refused.refused > 0 {
-            let by = refused.by("this host");
-            push(format!(
-                "  of these refused by this host's kernel: {}{by}",
-                refused.refused
-            ));
-        }
+        self.refused(push);
         for size in &self.summary.sizes {
             if let (1.., Some(loss)) = (size.pooled.lost, &size.pooled.loss) {
                 push(format!(
@@ -286,6 +411,49 @@ impl Closing<'_> {
                 ));
             }
         }
+    }
+}
+
+/// A unit of time for several values beside one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeUnit {
+    Microseconds,
+    Milliseconds,
+    Seconds,
+}
+
+impl TimeUnit {
+    /// The unit that fits a time in µs.
+    fn of(us: f64) -> Self {
+        match us {
+            us if us < 1e3 => Self::Microseconds,
+            us if us < 1e6 => Self::Milliseconds,
+            _ => Self::Seconds,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Microseconds => "µs",
+            Self::Milliseconds => "ms",
+            Self::Seconds => "s",
+        }
+    }
+
+    /// A time in µs with four digits in this unit, or with all those before the point.
+    fn digits(self, us: f64) -> String {
+        let value = match self {
+            Self::Microseconds => us,
+            Self::Milliseconds => us / 1e3,
+            Self::Seconds => us / 1e6,
+        };
+        let decimals = match value.abs() {
+            size if size >= 1000.0 => 0,
+            size if size >= 100.0 => 1,
+            size if size >= 10.0 => 2,
+            _ => 3,
+        };
+        format!("{value:.decimals$}")
     }
 }
 

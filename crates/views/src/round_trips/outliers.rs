@@ -29,6 +29,17 @@ pub(super) fn outlier_lines(outliers: &RoundTripOutliers) -> Vec<String> {
     lines
 }
 
+/// The longest round trip whose wait the kernel's times place; `None` where they place none.
+pub(super) fn slowest_line(outliers: &RoundTripOutliers) -> Option<String> {
+    let mut longest = outliers.longest.iter();
+    let placed = longest.find(|one| one.waited_at != WaitPlace::Unknown)?;
+    Some(format!(
+        "slowest: {}: {}",
+        time_us(placed.rtt_us),
+        explanation(placed)
+    ))
+}
+
 /// Where the time of an outlier was spent, with the kernel's times that show it.
 fn explanation(one: &RoundTripOutlier) -> String {
     let within = |us: Option<f64>| {

@@ -3,30 +3,15 @@
 use super::closing::Closing;
 use super::size_table::{header, rows};
 use super::statistics_table::{legend, table};
-use crate::idle_windows::{DirectionWindow, window_lines};
+use crate::idle_windows::{DirectionWindow, change_lines, window_lines};
 use crate::interval_table::Detail;
-use crate::text::{time_us, warnings};
+use crate::text::warnings;
 use crate::text_form::TextForm;
-use caudal_core::echo::ReplySummary;
 use caudal_core::plan::Direction;
 use caudal_core::run::{RoundTripSummary, Run};
 
 /// The confidence level of intervals where the run does not record it.
-const CONFIDENCE: f64 = 0.98;
-
-/// The statistics of one size in a line, each in the unit that fits it; the mean is that of the usual round trips.
-fn statistics(replies: &ReplySummary) -> Option<String> {
-    let rtt = replies.rtt_us.as_ref()?;
-    let mean_us = replies.mean_us.map_or(rtt.mean, |mean| mean.mean);
-    let p99 = rtt.p99.map_or_else(|| "–".to_owned(), time_us);
-    Some(format!(
-        "rtt: min {}, avg {}, p50 {}, p99 {p99}, max {}",
-        time_us(rtt.min),
-        time_us(mean_us),
-        time_us(rtt.p50),
-        time_us(rtt.max)
-    ))
-}
+const CONFIDENCE: f64 = 0.95;
 
 /// What is known of the window of each direction.
 fn windows(summary: &RoundTripSummary) -> Vec<DirectionWindow<'_>> {
@@ -76,12 +61,17 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
                 lines.extend(rows(size, form.detail == Detail::Every));
             }
         }
-        if let ([only], false) = (summary.sizes.as_slice(), is_table) {
-            lines.extend(statistics(&only.pooled));
-        }
-        lines.extend(Closing { run, summary }.lines(form.width));
-        if !form.quiet {
-            lines.extend(window_lines(run, &windows(summary), form));
+        let closing = Closing { run, summary };
+        let windows = windows(summary);
+        match form.detail {
+            Detail::Every => {
+                lines.extend(closing.every_line(form.width));
+                lines.extend(window_lines(run, &windows, form));
+            }
+            _ => {
+                lines.extend(closing.lines(form.width));
+                lines.extend(change_lines(run, &windows, form.width));
+            }
         }
     }
     lines.extend(warnings(run, form.width));

@@ -165,7 +165,7 @@ fn the_closing_block_gives_losses_with_their_interval() {
         run: &run,
         summary: run.round_trips().unwrap(),
     };
-    let text = closing.lines(LineWidth::UNLIMITED).join("\n");
+    let text = closing.every_line(LineWidth::UNLIMITED).join("\n");
     assert!(
         text.contains("lost: 1 of 3 messages (33.33 %); 0 late, 0 duplicate"),
         "{text}"
@@ -177,5 +177,13 @@ fn the_closing_block_gives_losses_with_their_interval() {
     assert!(
         text.contains("cannot be separated: the kernel stamped none"),
         "{text}"
+    );
+    let brief = closing.lines(LineWidth::UNLIMITED);
+    assert_eq!(
+        brief,
+        [
+            "rtt: avg 4 µs (98 % CI 0–229 µs), min/p50/max 4.000/4.000/5.000 µs",
+            "lost: 1 of 3 messages, 33 % (98 % CI 5–83 %, Wilson)",
+        ]
     );
 }

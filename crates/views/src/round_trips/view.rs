@@ -28,7 +28,7 @@ impl KindView for RttView {
     fn recorded(&self, run: &Run, width: LineWidth) -> Vec<ClosingLine> {
         let form = TextForm {
             quiet: false,
-            detail: Detail::Usual,
+            detail: Detail::Every,
             size_columns: false,
             width,
         };

@@ -24,13 +24,11 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
     } else {
         singles(report, form)
     };
-    if !form.quiet {
-        lines.extend(
-            text::warnings(run, form.width)
-                .into_iter()
-                .map(ClosingLine::Text),
-        );
-    }
+    lines.extend(
+        text::warnings(run, form.width)
+            .into_iter()
+            .map(ClosingLine::Text),
+    );
     lines
 }
 
