@@ -46,6 +46,11 @@ fn main() {
             service,
         ),
         needs("cargo", "every_crate_can_be_packaged", crates),
+        needs(
+            "python3",
+            "the_wheel_has_the_module_and_the_program_with_their_digests",
+            wheel,
+        ),
     ];
     let conclusion = libtest_mimic::run(&args, trials);
     if let Some(directory) = SHARED.get() {
@@ -142,6 +147,46 @@ fn files(directory: &Path) -> BTreeSet<String> {
         }
     }
     found
+}
+
+/// Unpacks a wheel as an installer does, and runs what is in it.
+fn wheel() {
+    const SCRIPT: &str = r#"
+import base64, csv, hashlib, os, subprocess, sys, zipfile
+wheel, place = sys.argv[1:]
+archive = zipfile.ZipFile(wheel)
+assert archive.testzip() is None
+archive.extractall(place)
+info = next(name for name in archive.namelist() if name.endswith(".dist-info/RECORD"))
+rows = list(csv.reader(open(os.path.join(place, info))))
+assert sorted(row[0] for row in rows) == sorted(archive.namelist())
+for path, digest, size in rows:
+    if path == info:
+        continue
+    content = open(os.path.join(place, path), "rb").read()
+    name, _, value = digest.partition("=")
+    found = base64.urlsafe_b64encode(hashlib.new(name, content).digest()).rstrip(b"=").decode()
+    assert (found, str(len(content))) == (value, size), path
+script = next(info for info in archive.infolist() if info.filename.endswith(".data/scripts/caudal"))
+assert script.external_attr >> 16 & 0o111, "the program cannot be executed"
+program = os.path.join(place, script.filename)
+os.chmod(program, 0o755)
+os.environ["CAUDAL_EXECUTABLE"] = program
+sys.path.insert(0, place)
+import caudal
+print(caudal.version())
+"#;
+    let place = Place::new("wheel");
+    let entries = fs::read_dir(shared_packages()).unwrap();
+    let mut paths = entries.map(|entry| entry.unwrap().path());
+    let wheel = paths
+        .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
+        .unwrap();
+    let mut command = Command::new("python3");
+    command.args(["-c", SCRIPT]).arg(wheel).arg(&place.0);
+    let printed = done(command.env("PYTHONDONTWRITEBYTECODE", "1"));
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    assert_eq!(printed.trim(), format!("caudal {VERSION}"));
 }
 
 fn complete() {

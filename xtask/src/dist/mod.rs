@@ -11,5 +11,6 @@ mod elf;
 mod licences;
 mod packages;
 mod sbom;
+mod wheel;
 
 pub use packages::{DistArgs, dist};

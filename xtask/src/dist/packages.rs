@@ -3,7 +3,7 @@
 use super::archive::{PackagedFile, tar_gz};
 use super::build::{BuiltProgram, VERSION};
 use super::cargo_metadata::CargoMetadata;
-use super::{build, deb, documents, licences, sbom};
+use super::{build, deb, documents, licences, sbom, wheel};
 use clap::Args;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -58,7 +58,7 @@ pub fn dist(root: &Path, args: &DistArgs) -> io::Result<Vec<PathBuf>> {
     )?);
     let documents = written.clone();
     for program in &programs {
-        written.extend(package(&directory, program, &documents)?);
+        written.extend(package(root, &directory, program, &documents)?);
     }
     written.push(write_checksums(&directory, &written)?);
     Ok(written)
@@ -88,8 +88,9 @@ fn programs(root: &Path, args: &DistArgs) -> io::Result<Vec<BuiltProgram>> {
     Ok(programs)
 }
 
-/// Writes the packages of one program: itself, a .tar.gz and a .deb.
+/// Writes the packages of one program: itself, a .tar.gz, a .deb and a wheel.
 fn package(
+    root: &Path,
     directory: &Path,
     program: &BuiltProgram,
     documents: &[PathBuf],
@@ -120,7 +121,11 @@ fn package(
     )?;
     let name = deb::file_name(program.elf.architecture);
     let deb = write(&directory.join(name), &deb::package(directory, program)?)?;
-    Ok(vec![alone, archive, deb])
+    let wheel = write(
+        &directory.join(wheel::file_name(program)),
+        &wheel::wheel(root, program)?,
+    )?;
+    Ok(vec![alone, archive, deb, wheel])
 }
 
 fn write(path: &Path, content: &[u8]) -> io::Result<PathBuf> {

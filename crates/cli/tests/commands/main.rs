@@ -15,6 +15,7 @@ mod json_reference;
 mod pcap;
 mod predict;
 mod predict_topology;
+mod python;
 mod removing;
 mod rtt_rows;
 mod serving_guide;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         pcap,
         predict,
         predict_topology,
+        python,
         removing,
         rtt_rows,
         serving_guide,
