@@ -137,9 +137,9 @@ const COMMANDS: [(&[&str], Shown); 21] = [
         &["path"],
         &[
             ("host", "Any host; nothing has to run there"),
+            ("watch", "Watch the hops as mtr does, until ^C"),
             ("peer", "Measure with `caudal serve` there, both ways"),
             ("no_capacity", "Hops only, at once"),
-            ("time", "Time for the capacities of the links"),
             ("rfc6349", "TCP throughput by window (RFC 6349)"),
             ("numeric", "Do not look names up"),
             VERBOSE,

@@ -133,6 +133,7 @@ fn path_events(run: &Run) -> Option<TimedEvent> {
                 remaining_s: None,
                 hops: path.hops.clone(),
                 links: path.links.clone(),
+                changes: Vec::new(),
                 between_ends: path.between_ends.clone(),
             },
         },

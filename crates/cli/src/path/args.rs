@@ -9,6 +9,10 @@ use std::time::Duration;
 /// The shortest and the longest time of probing.
 const TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3600));
 
+/// The time for which a path is watched unless told otherwise: until the user ends it.
+const WATCH_TIME: Duration = Duration::from_secs(366 * 86_400);
+/// Limits of the time between two probes of a hop that is watched.
+const WATCH_PERIOD: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
 /// The usual time of probing, and the same where both ends measure, which takes another minute.
 const USUAL_TIME: Duration = Duration::from_secs(55);
 const TIME_BESIDE_ENDS: Duration = Duration::from_secs(25);
@@ -111,6 +115,12 @@ pub struct NetworkPathArgs {
     /// Do not measure capacities: hops, round-trip times and path MTU only
     #[arg(long, help_heading = "Test")]
     pub no_capacity: bool,
+    /// Watch the path as mtr does: a probe of each hop every second until ^C, or as long as --time says, then the report
+    #[arg(long, conflicts_with_all = ["peer", "duplex", "rfc6349", "flows"], help_heading = "Test")]
+    pub watch: bool,
+    /// The time between two probes of a hop with --watch
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = watch_period, requires = "watch", help_heading = "Test", allow_hyphen_values = true)]
+    pub interval: Duration,
     /// The options of the output.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -124,6 +134,9 @@ impl NetworkPathArgs {
 
     /// The time after which this end's probing ends.
     pub(super) fn time_of_probing(&self) -> Duration {
+        if self.watch {
+            return self.time.unwrap_or(WATCH_TIME);
+        }
         let usual = if self.measures_both_ends() {
             TIME_BESIDE_ENDS
         } else {
@@ -159,6 +172,16 @@ fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Parses the time between two probes of a hop.
+fn watch_period(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    if (WATCH_PERIOD.0..=WATCH_PERIOD.1).contains(&time) {
+        Ok(time)
+    } else {
+        Err(format!("{text:?} is not between 100 ms and 1 min"))
+    }
+}
+
 /// Parses the duration of a run.
 fn run_time(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text).map_err(|error| error.to_string())?;
@@ -180,6 +203,7 @@ fn accuracy(text: &str) -> Result<f64, String> {
 const EXAMPLES: &str = "Examples:\n  \
     caudal path far.example                      every hop, its capacity and the narrow link: up to a minute\n  \
     caudal path far.example --no-capacity        hops, round-trip times, routes and path MTU only: a few seconds\n  \
+    caudal path far.example --watch              hops as mtr shows them, until ^C\n  \
     caudal path far.example -t 3m --accuracy 2%  more accurate\n  \
     caudal path far.example --peer               what both ends find together as well: caudal serve runs there\n  \
     caudal path far.example --duplex             the duplex mode of the links\n  \

@@ -91,6 +91,7 @@ fn settings(args: &NetworkPathArgs, target: &ResolvedTarget) -> PathSettings {
         routes: !args.no_routes && !args.is_duplex_only(),
         mtu: !args.no_mtu,
         capacity: !args.no_capacity && !args.is_duplex_only(),
+        watch: args.watch.then_some(args.interval),
         primers: args.primers,
         ..PathSettings::new(target.address, target.mtu.min(MAX_PROBE), seed)
     }

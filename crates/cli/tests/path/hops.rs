@@ -75,6 +75,7 @@ pub fn trials() -> Vec<Trial> {
             beside_traceroute,
         ),
         ("an_interrupt_reports_what_is_known", &[], interrupted),
+        ("a_path_is_watched_until_the_user_ends_it", &[], watched),
         ("what_cannot_be_probed_is_one_line", &[], refused),
         ("a_path_is_stored_shown_and_played_back", &[], stored),
     ]
@@ -577,7 +578,36 @@ fn interrupted() {
     assert_eq!(codes(run)[0], "cut_short");
 }
 
+fn watched() {
+    let lab = PathLab::up(&chain(RATES, ""));
+    let running = Running::start(&mut lab.path_command("h2 --watch -i 100ms --json-stream"));
+    running.line_with("\"phase\":\"watch\"");
+    std::thread::sleep(Duration::from_secs(2));
+    lab.interrupt(&running);
+    let ended = running.wait(LIMIT);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let last = ended.stdout.lines().last().unwrap();
+    let finished: Value = serde_json::from_str(last).unwrap();
+    let run = &finished["run"];
+    assert_eq!(hops(run).len(), 3, "{run:#}");
+    for hop in hops(run) {
+        assert!(hop["probes"].as_u64() >= Some(5), "{hop:#}");
+        assert!(hop["rtt_ms"]["mean"].is_f64() && hop["reported_rtt_ms"].is_null());
+    }
+    assert!(run["path"]["cut_short"].is_null(), "{run:#}");
+    let text = run_of(&mut lab.path_command("h2 --watch -t 2s"));
+    assert!(text.contains("h2: 3 hops, RTT "), "{text}");
+}
+
+/// What a command prints in the end.
+#[track_caller]
+fn run_of(command: &mut std::process::Command) -> String {
+    run(command, LIMIT).done().stdout
+}
+
 fn refused() {
+    run_caudal("path h2 --watch --peer").failed(2, &["--watch"]);
+    run_caudal("path h2 -i 5s").failed(2, &["--watch"]);
     run_caudal("path 127.0.0.1").failed(2, &["this machine", "nothing", "no link"][..1]);
     run_caudal("path ::1").failed(2, &["is this machine"]);
     run_caudal("path").failed(2, &["HOST"]);

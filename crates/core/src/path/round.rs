@@ -3,6 +3,7 @@
 use super::between_ends::PathBetweenEnds;
 use super::hop::PathHop;
 use super::link::PathLink;
+use super::route::RouteChange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,8 @@ pub enum PathPhase {
     Mtu,
     /// Round-trip times alone.
     RoundTrips,
+    /// Each hop, over and over, until the user ends it.
+    Watch,
     /// The capacity of each link.
     Capacity,
     /// The capacity of each link, by probes behind primers.
@@ -50,6 +53,9 @@ pub struct PathRound {
     pub hops: Vec<PathHop>,
     /// The links so far.
     pub links: Vec<PathLink>,
+    /// The changes of the route so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<RouteChange>,
     /// What both ends have measured together so far; absent before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between_ends: Option<Box<PathBetweenEnds>>,

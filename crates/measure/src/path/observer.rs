@@ -1,6 +1,7 @@
 //! The state of a path as observers are told it.
 
 use super::idle_peer::IdlePeer;
+use super::names::LiveNames;
 use crate::control::Observer;
 use caudal_core::event::Event;
 use caudal_core::path::PathRound;
@@ -13,10 +14,13 @@ pub(super) struct RoundObserver<'a> {
     /// The other end meanwhile.
     pub(super) peer: &'a mut IdlePeer,
     pub(super) interrupt: &'static Interrupt,
+    /// The names of hops, as far as they are known yet.
+    pub(super) names: LiveNames,
 }
 
 impl PathObserver for RoundObserver<'_> {
-    fn round(&mut self, round: PathRound) {
+    fn round(&mut self, mut round: PathRound) {
+        self.names.fill_in(&mut round.hops);
         self.peer.keep_alive();
         self.observer.event(&Event::PathRound { round });
     }

@@ -3,7 +3,7 @@
 use super::ends::{EndsRequest, EndsRun, measure, own_duplex};
 use super::flows::{self, FlowsRequest};
 use super::idle_peer::IdlePeer;
-use super::names::names;
+use super::names::{LiveNames, names};
 use super::observer::RoundObserver;
 use crate::bulk_recorder::seconds_to_the_microsecond;
 use crate::control::MeasureControl;
@@ -151,6 +151,7 @@ impl PathRequest {
             observer: &mut *control.observer,
             peer,
             interrupt: control.interrupt,
+            names: LiveNames::new(self.names),
         };
         let probed = probe_path(&mut channel, settings, &mut observer);
         let probed = probed.map_err(|error| self.probe_error(error))?;

@@ -270,6 +270,19 @@ impl<'c> ProbeExchange<'c> {
         (hop.is_limited && !is_lost && is_explained).then(|| hop.interval_ns())
     }
 
+    /// Waits where nothing is under way, at most until `elapsed_ns` have passed since the beginning.
+    ///
+    /// # Errors
+    /// Those of the channel.
+    pub(super) fn sleep_until(&mut self, elapsed_ns: u64) -> io::Result<()> {
+        let deadline = self.began_ns.saturating_add(elapsed_ns);
+        let mut done = Vec::new();
+        for event in self.channel.wait(deadline)? {
+            self.take(event, &mut done);
+        }
+        Ok(())
+    }
+
     /// Sends and receives until at least one probe is done, nothing is left to do or `elapsed_ns` have passed since the beginning.
     ///
     /// # Errors

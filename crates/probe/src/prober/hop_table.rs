@@ -1,7 +1,7 @@
 //! What is known of each hop.
 
 use super::probe::{AnswerKind, MEASURED_FLOW, ProbeAnswer, ProbeFate, ProbeOutcome};
-use caudal_core::path::{HopAnswering, PathHop, RouteChange};
+use caudal_core::path::{HopAnswering, HopTimes, PathHop, RouteChange};
 use caudal_stats::DistributionSummary;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,6 +12,8 @@ pub(super) const SMALL_BYTES: u32 = 100;
 const CHANGE_ANSWERS: u32 = 2;
 /// Maximum changes that are reported.
 const MAX_CHANGES: usize = 16;
+/// Maximum round-trip times of a hop that are kept while it is watched: a day, one a second.
+const MAX_KEPT: usize = 86_400;
 
 /// How the path ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +35,65 @@ struct HopRecord {
     probes: u64,
     unanswered: u64,
     rtts_ms: Vec<f64>,
+    /// All of them, where not each one is kept.
+    watched: Option<WatchedTimes>,
     return_hops: Option<u8>,
     /// `true` where it has said that a TTL ended there: it passes packets on.
     has_expired: bool,
 }
 
+/// The round-trip times of a hop that is watched.
+#[derive(Debug, Clone, Copy)]
+struct WatchedTimes {
+    times: HopTimes,
+    n: u64,
+}
+
+impl WatchedTimes {
+    const NONE: Self = Self {
+        times: HopTimes {
+            min: 0.0,
+            mean: 0.0,
+            max: 0.0,
+        },
+        n: 0,
+    };
+}
+
+impl HopRecord {
+    fn take_time(&mut self, ms: f64) {
+        let Some(watched) = &mut self.watched else {
+            self.rtts_ms.push(ms);
+            return;
+        };
+        let n = watched.n + 1;
+        let times = &mut watched.times;
+        *times = match n {
+            1 => HopTimes {
+                min: ms,
+                mean: ms,
+                max: ms,
+            },
+            _ => HopTimes {
+                min: times.min.min(ms),
+                mean: times.mean + (ms - times.mean) / n as f64,
+                max: times.max.max(ms),
+            },
+        };
+        watched.n = n;
+        // The newest are kept for the distribution.
+        if self.rtts_ms.len() >= MAX_KEPT {
+            self.rtts_ms.drain(..MAX_KEPT / 2);
+        }
+        self.rtts_ms.push(ms);
+    }
+}
+
 /// The hops of a path.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HopTable {
+    /// `true` while hops are shown by what is known of all round trips; their distributions are for the end.
+    is_watching: bool,
     hops: BTreeMap<u8, HopRecord>,
     pub(super) end: Option<PathEnd>,
     pub(super) changes: Vec<RouteChange>,
@@ -75,11 +128,15 @@ impl HopTable {
         if answer.kind != AnswerKind::TimeExceeded {
             self.ends(request.ttl, answer, target);
         }
+        let is_watching = self.is_watching;
         let hop = self.hops.entry(request.ttl).or_default();
+        if is_watching && hop.watched.is_none() {
+            hop.watched = Some(WatchedTimes::NONE);
+        }
         hop.has_expired |= answer.kind == AnswerKind::TimeExceeded;
         hop.probes += 1;
         if request.bytes == SMALL_BYTES {
-            hop.rtts_ms.push(answer.rtt_ns as f64 / 1e6);
+            hop.take_time(answer.rtt_ns as f64 / 1e6);
         }
         hop.return_hops = answer.return_hops().or(hop.return_hops);
         self.met(request.ttl, answer.from, at_s)
@@ -96,6 +153,10 @@ impl HopTable {
                 if hop.other_than_known >= CHANGE_ANSWERS {
                     hop.other_than_known = 0;
                     hop.address = Some(from);
+                    // Of a path that is watched the newest are kept.
+                    if self.is_watching && self.changes.len() >= MAX_CHANGES {
+                        self.changes.remove(0);
+                    }
                     if self.changes.len() < MAX_CHANGES {
                         self.changes.push(RouteChange {
                             at_s,
@@ -161,6 +222,20 @@ impl HopTable {
         (1..before)
             .filter(|ttl| self.address(*ttl).is_none())
             .collect()
+    }
+
+    /// Counts all hops anew, and goes on without limit.
+    pub(super) fn begin_watching(&mut self) {
+        self.is_watching = true;
+        for hop in self.hops.values_mut() {
+            (hop.probes, hop.unanswered) = (0, 0);
+            hop.rtts_ms.clear();
+        }
+    }
+
+    /// Shows distributions from now on.
+    pub(super) fn end_watching(&mut self) {
+        self.is_watching = false;
     }
 
     /// Leaves out what was counted of a hop so far.
@@ -266,7 +341,14 @@ impl HopTable {
             probes: record.probes,
             unanswered: record.unanswered,
             answer_interval_ms: limited_ns.map(|interval| interval as f64 / 1e6),
-            rtt_ms: DistributionSummary::from_series(&record.rtts_ms, confidence),
+            rtt_ms: match self.is_watching {
+                true => None,
+                false => DistributionSummary::from_series(&record.rtts_ms, confidence),
+            },
+            reported_rtt_ms: record
+                .watched
+                .filter(|watched| self.is_watching && watched.n > 0)
+                .map(|watched| watched.times),
             return_hops: record.return_hops,
             ..PathHop::unknown(ttl)
         }

@@ -117,7 +117,7 @@ impl PathProber<'_> {
         Ok(())
     }
 
-    fn find_between(&mut self, first: u8, last: u8) -> Result<(), ProbeError> {
+    pub(super) fn find_between(&mut self, first: u8, last: u8) -> Result<(), ProbeError> {
         let mut tries: BTreeMap<u8, u32> = BTreeMap::new();
         for ttl in first..=last {
             self.exchange.ask(small(ttl));

@@ -19,6 +19,7 @@ mod routes;
 mod routing_loop;
 mod settings;
 mod udp_channel;
+mod watch;
 
 pub use channel::{ChannelEvent, ProbeChannel, SentProbe};
 pub use outcome::{ProbeError, ProbedPath};

@@ -60,6 +60,10 @@ pub fn probe_path(
         routing_loop: None,
     };
     prober.find_hops()?;
+    if let Some(period) = settings.watch {
+        prober.watch(period)?;
+        return Ok(prober.finish(None, None));
+    }
     let is_loop = prober.routing_loop.is_some();
     let routes = if settings.routes && !is_loop {
         prober.count_routes()?
@@ -140,9 +144,16 @@ impl PathProber<'_> {
 
     /// Waits for the next outcomes and takes them in.
     pub(super) fn advance(&mut self) -> Result<Vec<ProbeOutcome>, ProbeError> {
-        let outcomes = self
-            .exchange
-            .advance(self.exchange.elapsed_ns() + LOOK_NS)?;
+        self.advance_until(u64::MAX)
+    }
+
+    /// The same, no longer than until this time since the beginning, ns.
+    pub(super) fn advance_until(&mut self, until_ns: u64) -> Result<Vec<ProbeOutcome>, ProbeError> {
+        let look_ns = self.exchange.elapsed_ns() + LOOK_NS;
+        if until_ns < u64::MAX && self.exchange.is_idle() {
+            self.exchange.sleep_until(look_ns.min(until_ns))?;
+        }
+        let outcomes = self.exchange.advance(look_ns.min(until_ns))?;
         let at_s = self.exchange.elapsed_ns() as f64 / 1e9;
         for outcome in &outcomes {
             match outcome.fate {
@@ -180,6 +191,7 @@ impl PathProber<'_> {
             remaining_s: remaining.map(|remaining| remaining.as_secs_f64()),
             hops: self.hops(),
             links: self.links(),
+            changes: self.table.changes.clone(),
             between_ends: None,
         };
         self.observer.round(round);
@@ -256,6 +268,8 @@ impl PathProber<'_> {
             confidence: settings.confidence,
             cut_short: match &self.failure {
                 Some(why) => Some(why.into()),
+                // The user ends what is watched.
+                None if settings.watch.is_some() => None,
                 None => self.is_stopped().then(|| "interrupted".into()),
             },
         };

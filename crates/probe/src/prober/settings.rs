@@ -26,6 +26,8 @@ pub struct PathSettings {
     pub mtu: bool,
     /// `true` to measure capacities.
     pub capacity: bool,
+    /// The time between two probes of a hop where the path is watched until the end, without anything else; `None` to measure it.
+    pub watch: Option<Duration>,
     /// The primers of primed probes and their size on the wire, bytes.
     pub primers: u32,
     /// The seed of the order of probes.
@@ -47,6 +49,7 @@ impl PathSettings {
             routes: true,
             mtu: true,
             capacity: true,
+            watch: None,
             primers: 2,
             seed,
         }

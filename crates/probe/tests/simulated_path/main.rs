@@ -9,6 +9,8 @@ use caudal_core::path::{
 };
 use caudal_core::warning::WarningCode;
 use caudal_probe::prober::{PathObserver, PathSettings, ProbeError, ProbedPath, probe_path};
+use std::time::Duration;
+
 use network::{HOST, SimulatedHop, SimulatedNetwork};
 
 /// An observer that counts rounds and ends probing after some.
@@ -351,6 +353,52 @@ fn a_route_that_changes_is_reported_and_not_mixed_up() {
     assert!(change.at_s > 4.0 && change.at_s < 6.0);
     assert!(codes(&probed).contains(&WarningCode::PathChanged));
     assert_capacity(&probed.report, 2, 10e6, 0.06);
+}
+
+fn watched(seed: u64, time: u64) -> PathSettings {
+    PathSettings {
+        time: Duration::from_secs(time),
+        watch: Some(Duration::from_secs(1)),
+        ..settings(seed)
+    }
+}
+
+#[test]
+fn a_path_that_is_watched_is_asked_once_a_period_until_the_end() {
+    let mut hops = rates(&[100_000_000, 10_000_000, 50_000_000]);
+    hops[1].answer_loss = 10;
+    let mut network = SimulatedNetwork::of(hops, 3);
+    let probed = probed(&mut network, &watched(3, 600));
+    let report = &probed.report;
+    assert_eq!(report.cut_short, None);
+    assert!(report.links.is_empty() && report.narrow_unknown.is_none());
+    for hop in &report.hops {
+        // A hop is not asked again while an answer is waited for.
+        assert!((540..=601).contains(&hop.probes), "{hop:#?}");
+        assert!(hop.rtt_ms.is_some() && hop.reported_rtt_ms.is_none());
+    }
+    let loss = report.hops[1].loss().unwrap();
+    assert!((0.05..0.15).contains(&loss), "{loss}");
+    assert_eq!(report.hops[2].loss(), Some(0.0));
+}
+
+#[test]
+fn a_watched_path_that_changes_or_becomes_longer_is_followed() {
+    let mut network = SimulatedNetwork::of(rates(&[100_000_000, 10_000_000, 50_000_000]), 9);
+    network.later = Some((20_000_000_000, 1));
+    let probed_path = probed(&mut network, &watched(9, 60));
+    let change = probed_path.report.changes.first().unwrap();
+    assert_eq!(change.ttl, 2);
+    assert!((20.0..24.0).contains(&change.at_s), "{change:?}");
+
+    let mut network = SimulatedNetwork::of(rates(&[100_000_000; 5]), 9);
+    network.shorter_until = Some((20_000_000_000, 3));
+    let longer = probed(&mut network, &watched(9, 60));
+    let report = &longer.report;
+    assert_eq!(report.hops.len(), 5, "{report:#?}");
+    assert_eq!(report.host().unwrap().ttl, 5);
+    assert_eq!(report.host_answer, HostAnswer::PortUnreachable);
+    assert!(report.changes.iter().any(|change| change.ttl == 3));
 }
 
 #[test]

@@ -151,6 +151,8 @@ pub struct SimulatedNetwork {
     pub hops: Vec<SimulatedHop>,
     /// The hops from a time on, ns.
     pub later: Option<(u64, usize)>,
+    /// The time until which the path has only so many hops, ns.
+    pub shorter_until: Option<(u64, usize)>,
     pub is_host_silent: bool,
     /// The time from which on nothing can be sent, ns.
     pub is_cut_at: Option<u64>,
@@ -174,6 +176,7 @@ impl SimulatedNetwork {
         Self {
             hops,
             later: None,
+            shorter_until: None,
             is_host_silent: false,
             is_cut_at: None,
             late_behind_primers: 0,
@@ -227,7 +230,10 @@ impl SimulatedNetwork {
     fn probe(&mut self, id: u32, request: &ProbeRequest, departure: u64) {
         let (flow, packet) = (request.flow, u64::from(request.bytes));
         let mut time = departure;
-        let last = self.hops.len() - 1;
+        let last = match self.shorter_until {
+            Some((until, hops)) if departure < until => hops - 1,
+            _ => self.hops.len() - 1,
+        };
         if let Some((first, turn)) = self.routing_loop
             && usize::from(request.ttl) > first
         {

@@ -2,6 +2,7 @@
 
 use crate::cells::ms;
 use crate::emphasis::EmphasizedLine;
+use crate::text;
 use caudal_core::path::{
     CapacityEvidence, NarrowPathLink, PathDirection, PathDuplex, PathHop, PathReport,
     StatementConfidence, TokenBucketKind,
@@ -104,6 +105,10 @@ fn rate_of_direction(of: &PathDirection) -> Option<String> {
 
 /// The narrow link, or why it cannot be determined.
 fn narrow_link(report: &PathReport) -> EmphasizedLine {
+    let is_asked_for = report.narrow_unknown.is_some() || !report.links.is_empty();
+    if report.narrow.is_none() && !is_asked_for && !report.hops.is_empty() {
+        return host_line(report);
+    }
     let before = "narrow link: ".to_owned();
     let Some(narrow) = &report.narrow else {
         let why = report.narrow_unknown.as_ref();
@@ -122,6 +127,32 @@ fn narrow_link(report: &PathReport) -> EmphasizedLine {
         before,
         bold: shown.mean(),
         after: format!("{interval}, {}{}", place(report, narrow), contested(narrow)),
+    }
+}
+
+/// The host as far as hops alone show it: where no capacities were asked for.
+fn host_line(report: &PathReport) -> EmphasizedLine {
+    let count = |hops: usize| text::counted(hops as u64, "hop");
+    let before = format!("{}: ", report.target.host);
+    let Some(host) = report.host() else {
+        let answering = report.hops.iter().filter(|hop| hop.address.is_some());
+        return EmphasizedLine {
+            before,
+            bold: "does not answer".to_owned(),
+            after: format!(", {} before it do", count(answering.count())),
+        };
+    };
+    let times = host.times_ms().map_or_else(String::new, |rtt| {
+        let [min, mean, max] = [rtt.min, rtt.mean, rtt.max].map(|each| ms(Some(each * 1e3)));
+        format!(", RTT {min}/{mean}/{max} ms (min/avg/max)")
+    });
+    let lost = host.loss().map_or_else(String::new, |loss| {
+        format!(", {} of {} probes lost", text::percent(loss), host.probes)
+    });
+    EmphasizedLine {
+        before,
+        bold: count(usize::from(host.ttl)),
+        after: format!("{times}{lost}"),
     }
 }
 

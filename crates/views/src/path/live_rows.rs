@@ -3,12 +3,14 @@
 use super::both_ends;
 use super::hop_rows::{end_row, loss_and_times, title};
 use crate::text::truncated;
-use caudal_core::path::{HopAnswering, PathHop, PathLink, PathPhase, PathRound};
+use caudal_core::path::{HopAnswering, PathHop, PathLink, PathPhase, PathRound, RouteChange};
 use caudal_core::quantity::{EstimateInUnit, Unit, rate};
 use unicode_width::UnicodeWidthStr;
 
 /// The columns of the address with its name.
 const NAME: usize = 29;
+/// Maximum changes of the route that are shown.
+const MAX_CHANGES: usize = 3;
 /// The lines besides those of hops that answer: the header, that of hops left out, that of those that do not answer, the phase, and the one
 /// that the cursor is on.
 const OTHER_LINES: usize = 5;
@@ -19,7 +21,8 @@ pub(super) fn lines(round: &PathRound, terminal_lines: usize) -> Vec<String> {
     let ends = round.between_ends.as_deref();
     let mut ends = ends.map_or_else(Vec::new, both_ends::live_lines);
     ends.truncate(terminal_lines.saturating_sub(OTHER_LINES + 1));
-    let max_rows = terminal_lines.saturating_sub(OTHER_LINES + ends.len());
+    let changes = change_lines(round, terminal_lines);
+    let max_rows = terminal_lines.saturating_sub(OTHER_LINES + ends.len() + changes.len());
     if max_rows == 0 {
         return vec![phase_line(round)];
     }
@@ -43,8 +46,25 @@ pub(super) fn lines(round: &PathRound, terminal_lines: usize) -> Vec<String> {
     let rest = round.hops.get(known.len());
     lines.extend(rest.map(|hop| end_row(hop, &round.hops)));
     lines.extend(ends);
+    lines.extend(changes);
     lines.push(phase_line(round));
     lines
+}
+
+/// The newest changes of the route, where there is room for them.
+fn change_lines(round: &PathRound, terminal_lines: usize) -> Vec<String> {
+    if terminal_lines < OTHER_LINES + 2 * MAX_CHANGES {
+        return Vec::new();
+    }
+    let first = round.changes.len().saturating_sub(MAX_CHANGES);
+    let newest = round.changes[first..].iter();
+    let line = |change: &RouteChange| {
+        format!(
+            "{:.0} s: hop {} is {} now, before {}",
+            change.at_s, change.ttl, change.to, change.from
+        )
+    };
+    newest.map(line).collect()
 }
 
 fn cells([ttl, name, loss, min, mean, max, link]: [&str; 7]) -> String {
@@ -78,6 +98,7 @@ fn phase_line(round: &PathRound) -> String {
         PathPhase::Routes => "other routes",
         PathPhase::Mtu => "path MTU",
         PathPhase::RoundTrips => "round-trip times",
+        PathPhase::Watch => "each hop until ^C, which shows the report",
         PathPhase::Capacity => "capacity of each link",
         PathPhase::PrimedCapacity => "capacity of each link, behind primers",
         PathPhase::Baseline => "round trips between both ends",
@@ -111,6 +132,7 @@ mod tests {
             remaining_s: Some(16.2),
             hops: report.hops,
             links: report.links,
+            changes: Vec::new(),
             between_ends: None,
         }
     }

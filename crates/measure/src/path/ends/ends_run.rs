@@ -149,6 +149,7 @@ impl<'a> EndsRun<'a> {
             remaining_s: self.remaining.left(now_ns).map(|left| left.as_secs_f64()),
             hops: self.report.hops.clone(),
             links: self.report.links.clone(),
+            changes: Vec::new(),
             between_ends: Some(Box::new(self.found.clone())),
         };
         self.observer.event(&Event::PathRound { round });
