@@ -1,6 +1,7 @@
 //! The run of a command: begun once its peer is known, and finished in one way, whatever was measured.
 
 use crate::args::StoreArgs;
+use crate::arrival_series::arrival_series;
 use crate::exit::{Exit, Failure};
 use crate::invocation::started_run;
 use crate::output::views::Views;
@@ -75,7 +76,13 @@ impl CommandRun {
             mut run,
             ending,
             peer,
+            arrivals,
         } = measured;
+        let samples = || {
+            let mut all = samples();
+            all.extend(arrival_series(&arrivals));
+            all
+        };
         let (exit, outcome) = judge(ending, &mut run);
         let finished = Event::Finished { run: Box::new(run) };
         views.event(&finished);

@@ -4,7 +4,7 @@ use crate::flag::flag;
 use caudal_core::opening::{OpeningPattern, OpeningReport};
 use caudal_core::plan::Transport;
 use caudal_core::text::on_one_line;
-use caudal_engine::{RunError, Unsupported};
+use caudal_engine::{RunError, TransferFileError, Unsupported};
 use caudal_wire::message::Refusal;
 use std::fmt;
 use std::io::Write;
@@ -192,6 +192,11 @@ impl From<RunError> for Failure {
                 ),
                 Refusal::Denied => (Exit::Peer, "add this network to its --allow"),
                 Refusal::Version => (Exit::Peer, "update the older of the two"),
+                // The words are those of a server of caudal (`TransferFileError`).
+                Refusal::File if error.to_string().contains("exists already") => (
+                    Exit::Peer,
+                    "--force replaces it, and --resume goes on with a part of it",
+                ),
                 Refusal::File => (
                     Exit::Peer,
                     "see what it serves (--files) and stores (--accept-files)",
@@ -244,6 +249,10 @@ impl From<RunError> for Failure {
             RunError::Memory(_) => (
                 Exit::NotPermitted,
                 "ask for smaller buffers, or fewer flows",
+            ),
+            RunError::File(TransferFileError::Exists { .. }) => (
+                Exit::NotPermitted,
+                "--force replaces it, and --resume goes on with a part of it",
             ),
             RunError::File(_) => (Exit::NotPermitted, "see the file and the directory"),
             RunError::LargeFile { .. } | RunError::BeyondLimit(_) => (Exit::Peer, "ask for less"),

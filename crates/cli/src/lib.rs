@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod arrival_series;
 pub mod capture;
 pub mod check;
 mod command_run;

@@ -1,6 +1,7 @@
 //! What became of a measurement.
 
 use crate::error::MeasureError;
+use caudal_core::arrivals::ArrivalSeries;
 use caudal_core::event::CutShort;
 use caudal_core::run::Run;
 use std::net::IpAddr;
@@ -14,6 +15,8 @@ pub struct MeasuredRun {
     pub ending: RunEnding,
     /// The address of the other end.
     pub peer: IpAddr,
+    /// The payload that arrived in each direction of a bulk transfer, read every 50 ms; none of any other workload.
+    pub arrivals: Vec<ArrivalSeries>,
 }
 
 /// How a measurement with a result ended.

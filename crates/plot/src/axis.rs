@@ -91,7 +91,11 @@ impl Axis {
     /// The axis with these values in its range, so that figures side by side share a range or time extends to its end.
     #[must_use]
     pub fn including(mut self, values: &[f64]) -> Self {
-        self.includes.extend_from_slice(values);
+        for value in values {
+            if !self.includes.contains(value) {
+                self.includes.push(*value);
+            }
+        }
         self
     }
 

@@ -21,7 +21,7 @@ pub mod lab;
 pub mod list;
 pub mod machines;
 pub mod metrics;
-mod next_step;
+pub mod next_step;
 pub mod path;
 pub mod pcap;
 pub mod predict;

@@ -77,11 +77,25 @@ pub fn file(args: &FileArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
         let warning = Warning::new(WarningCode::FilesLeftOut, message);
         measured.measured.run.warnings.push(warning);
     }
+    if args.send.is_some() || args.get.is_some() {
+        offer_resumption(&mut measured.measured.run.warnings, args.resume);
+    }
     let exit = run.finish_with_parts(measured.measured, measured.parts, views, Vec::new)?;
     Ok(match exit {
         Exit::Done if !left_out.is_empty() => Exit::Failed,
         exit => exit,
     })
+}
+
+/// Says how to go on with a file of which a part has arrived.
+fn offer_resumption(warnings: &mut [Warning], is_resumed: bool) {
+    let again = if is_resumed { "again " } else { "" };
+    for warning in warnings {
+        if warning.code == WarningCode::CutShort {
+            let remedy = format!("--resume goes on {again}with what has arrived");
+            warning.remedy = remedy.into();
+        }
+    }
 }
 
 /// A line for each file that was not sent, and one for those beyond.

@@ -17,6 +17,8 @@ pub(super) struct FileProgress {
     /// The transfers that are over.
     done: u64,
     began: Instant,
+    /// The time at which the first began.
+    first: Instant,
     /// The name of the transfer that is under way.
     name: String,
     /// The transfers that are left of each cell, the one under way included.
@@ -41,6 +43,7 @@ impl FileProgress {
             time: TimeLeft::new(sizes.collect()),
             done: 0,
             began: Instant::now(),
+            first: Instant::now(),
             name: String::new(),
             left: Vec::new(),
         }
@@ -108,8 +111,9 @@ impl FileProgress {
             None if share > 0.0 => about(self.began.elapsed().as_secs_f64() * (1.0 / share - 1.0)),
             None => String::new(),
         };
+        let elapsed = format_duration(Duration::from_secs(self.first.elapsed().as_secs()));
         bar.set_message(format!(
-            "{}/{total}{remaining}: {}{rate}",
+            "{}/{total}, {elapsed}{remaining}: {}{rate}",
             (self.done + 1).min(total),
             text::truncated(&self.name, 28)
         ));

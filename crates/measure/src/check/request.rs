@@ -388,7 +388,12 @@ impl CheckProgress<'_> {
             ..Run::new(self.started.header.clone(), plan)
         };
         Ok(MeasuredCheck {
-            measured: MeasuredRun { run, ending, peer },
+            measured: MeasuredRun {
+                run,
+                ending,
+                peer,
+                arrivals: Vec::new(),
+            },
             parts: self.parts,
         })
     }

@@ -154,5 +154,6 @@ fn finished(
         run: assemble(outcome, conditions, header),
         ending,
         peer,
+        arrivals: Vec::new(),
     }
 }

@@ -75,6 +75,7 @@ impl FileRequest {
                 run,
                 ending,
                 peer: address,
+                arrivals: Vec::new(),
             },
             parts,
         })

@@ -124,6 +124,7 @@ impl PathRequest {
             run,
             ending,
             peer: self.probing.target,
+            arrivals: Vec::new(),
         })
     }
 

@@ -92,6 +92,7 @@ impl QualityRequest {
             run,
             ending: carried_out.ending(plans.len()),
             peer: peer.info().address.ip(),
+            arrivals: Vec::new(),
         })
     }
 

@@ -91,6 +91,7 @@ impl RttRequest {
                 run,
                 ending,
                 peer: peer.info().address.ip(),
+                arrivals: Vec::new(),
             },
             record: echo.record,
         })

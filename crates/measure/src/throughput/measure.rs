@@ -66,6 +66,7 @@ impl ThroughputRequest {
             Repetitions::Count(_) => None,
             Repetitions::UntilPrecise { relative_error, .. } => Some(relative_error),
         };
+        let arrivals = set.shown_arrivals();
         let (mut run, ending) = set
             .into_run(peer.info(), header, self.summary.confidence, precision)
             .ok_or(RunError::Interrupted)?;
@@ -74,6 +75,7 @@ impl ThroughputRequest {
             run,
             ending,
             peer: peer.info().address.ip(),
+            arrivals,
         })
     }
 

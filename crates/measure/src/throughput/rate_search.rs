@@ -92,6 +92,7 @@ impl RateSearchRequest {
             run,
             ending,
             peer: peer.info().address.ip(),
+            arrivals: Vec::new(),
         })
     }
 

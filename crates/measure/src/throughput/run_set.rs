@@ -6,6 +6,7 @@ use crate::error::MeasureError;
 use crate::measured::RunEnding;
 use crate::path_mtu::black_hole;
 use caudal_analysis::summary::over_repeats;
+use caudal_core::arrivals::ArrivalSeries;
 use caudal_core::quantity::Unit;
 use caudal_core::run::{DirectionRepeats, Repeat, RepeatDirection, Run, RunHeader, RunResult};
 use caudal_core::warning::{Warning, WarningCode};
@@ -165,6 +166,12 @@ impl RunSet {
                 Unit::Share.show(precision.unwrap_or(0.0))
             ),
         ))
+    }
+
+    /// The payload that arrived in the run that is shown.
+    pub(super) fn shown_arrivals(&self) -> Vec<ArrivalSeries> {
+        let shown = self.shown().and_then(|nth| self.runs.get(nth));
+        shown.map_or_else(Vec::new, |run| run.bulk.outcome.arrivals.clone())
     }
 
     /// The document, and how the measurement ended; `None` when nothing was carried out. `precision` is the part of the mean that

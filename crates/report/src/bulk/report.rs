@@ -3,7 +3,8 @@
 use super::direction_result::{DirectionResult, add_directions};
 use crate::compare::run_metrics::RunMetrics;
 use crate::export::figures::{
-    lines_figure, loss_figure, numbered, rates_figure, rtt_figure, window_figure, with_episodes,
+    lines_figure, loss_figure, numbered, rates_figure, rtt_figure, window_figure, with_arrivals,
+    with_episodes, with_rules,
 };
 use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::value_table::{ValueRow, ValueTable};
@@ -58,15 +59,18 @@ impl KindReport for BulkReport {
         sentences
     }
 
-    fn sections(&self, run: &Run, _: &[SampleSeries]) -> Vec<(&'static str, Vec<Block>)> {
+    fn sections(&self, run: &Run, series: &[SampleSeries]) -> Vec<(&'static str, Vec<Block>)> {
         let flows = flows_of_run(run, 0.0);
         let totals = totals_of_run(run, 0.0);
         let goodput = rates_figure("Goodput over time", &flows, &totals, warm_up_end(&flows));
+        let goodput = goodput.map(|figure| with_arrivals(figure, series));
+        let goodput = goodput.map(|figure| with_rules(figure, ceilings(run)));
         let figures = match self {
             Self::Tcp => vec![
                 goodput,
                 window_figure("Congestion window and retransmissions", &flows),
-                rtt_figure("Round-trip time under load", &flows),
+                rtt_figure("Round-trip time under load", &flows)
+                    .map(|figure| with_rules(figure, idle_rtt(run))),
             ],
             Self::Udp => {
                 let what = ("smoothed jitter", AxisQuantity::Seconds, Unit::Seconds);
@@ -84,7 +88,10 @@ impl KindReport for BulkReport {
         vec![
             ("Runs", runs(&run.repeats)),
             ("Figures", numbered(figures.collect())),
-            ("Connections", connections(&flows)),
+            (
+                "Connections",
+                Block::folded("Each connection", connections(&flows)),
+            ),
         ]
     }
 
@@ -299,6 +306,26 @@ fn bottleneck(limited_by: &LimitedBy) -> String {
         Bottleneck::Unknown => sentence(&format!("the bottleneck is unknown: {evidence}")),
         _ => sentence(&format!("limited by {}: {evidence}", limited_by.name())),
     }
+}
+
+/// What the link can carry in each direction, where it is known, bit/s.
+fn ceilings(run: &Run) -> Vec<(f64, &'static str)> {
+    let ceiling = |summary: &DirectionSummary| {
+        let bps = summary.ceiling.as_ref()?.goodput_bps?;
+        Some((bps, "what the link can carry"))
+    };
+    let mut all: Vec<(f64, &'static str)> = run.directions().iter().filter_map(ceiling).collect();
+    all.dedup();
+    all
+}
+
+/// The round-trip time before the test, s.
+fn idle_rtt(run: &Run) -> Vec<(f64, &'static str)> {
+    let idle_us = run.throughput().and_then(|summary| summary.idle_rtt_us);
+    idle_us
+        .map(|us| (us / 1e6, "without load"))
+        .into_iter()
+        .collect()
 }
 
 /// The end of the warm-up, s; `None` without one.

@@ -4,7 +4,8 @@ use caudal_plot::{Figure, PathFigure, STYLE_SHEET};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::page::{
-    Block, CaptionedFigure, CaptionedPath, Cell, FigureGroup, Item, Mark, Page, Section, Table,
+    Block, CaptionedFigure, CaptionedPath, Cell, FigureGroup, HeadlineNumber, Item, Mark, Page,
+    Section, Table,
 };
 use super::wording::printable;
 
@@ -59,6 +60,7 @@ fn block(block: &Block) -> Markup {
     html! {
         @match block {
             Block::Text(text) => p { (printable(text)) },
+            Block::Headline(numbers) => (headline(numbers)),
             Block::Lead(text) => p.lead { (printable(text)) },
             Block::Command(text) => pre { code { (printable(text)) } },
             Block::Link(text, path) => p { a href=(printable(path)) { (printable(text)) } },
@@ -77,6 +79,28 @@ fn block(block: &Block) -> Markup {
             },
         }
         "\n"
+    }
+}
+
+fn headline_class(number: &HeadlineNumber) -> Option<String> {
+    let badge = number.is_badge.then_some("badge");
+    let classes: Vec<&str> = badge.into_iter().chain(mark_class(number.mark)).collect();
+    (!classes.is_empty()).then(|| classes.join(" "))
+}
+
+fn headline(numbers: &[HeadlineNumber]) -> Markup {
+    html! {
+        dl.headline { "\n"
+            @for number in numbers {
+                div class=[headline_class(number)] {
+                    dt { (printable(&number.label)) }
+                    dd {
+                        strong { (printable(&number.value)) }
+                        @if let Some(beside) = &number.beside { small { (printable(beside)) } }
+                    }
+                } "\n"
+            }
+        }
     }
 }
 

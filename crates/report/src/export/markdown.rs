@@ -33,6 +33,20 @@ fn block(out: &mut String, one: &Block, figures: Option<&str>) {
             let text: String = text.chars().map(|c| printable(c).unwrap_or(c)).collect();
             write!(out, "\n{fence}\n{text}\n{fence}\n")
         }
+        Block::Headline(numbers) => {
+            out.push('\n');
+            for number in numbers {
+                let beside = number.beside.as_ref();
+                let beside = beside.map_or_else(String::new, |text| format!(" ({})", safe(text)));
+                let _ = writeln!(
+                    out,
+                    "- {}: **{}**{beside}",
+                    safe(&number.label),
+                    safe(&number.value)
+                );
+            }
+            Ok(())
+        }
         Block::Link(text, to) => write!(out, "\n[{}](<{}>)\n", safe(text), address(to)),
         Block::List(items) => {
             out.push('\n');

@@ -34,6 +34,8 @@ pub struct Section {
 pub enum Block {
     /// A paragraph.
     Text(String),
+    /// The numbers that matter most, large.
+    Headline(Vec<HeadlineNumber>),
     /// A paragraph with a main result.
     Lead(String),
     /// A list of statements.
@@ -52,6 +54,17 @@ pub enum Block {
     Link(String, String),
     /// A summary, and blocks that are folded away where the format can.
     Details(String, Vec<Block>),
+}
+
+impl Block {
+    /// Blocks that are folded away where the format can; none where there are none.
+    #[must_use]
+    pub fn folded(summary: &str, blocks: Vec<Self>) -> Vec<Self> {
+        if blocks.is_empty() {
+            return Vec::new();
+        }
+        vec![Self::Details(summary.to_owned(), blocks)]
+    }
 }
 
 /// The outcome of a statement.
@@ -110,6 +123,35 @@ impl Item {
             mark: Mark::None,
             text: text.into(),
             more: Vec::new(),
+        }
+    }
+}
+
+/// A number that a page begins with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeadlineNumber {
+    /// What it is of.
+    pub label: String,
+    /// The number with its unit, or a word.
+    pub value: String,
+    /// An addition in small print, as an interval.
+    pub beside: Option<String>,
+    /// Whether it is good.
+    pub mark: Mark,
+    /// `true` for a grade or a verdict, which stands in a frame.
+    pub is_badge: bool,
+}
+
+impl HeadlineNumber {
+    /// A number alone.
+    #[must_use]
+    pub fn new(label: &str, value: String) -> Self {
+        Self {
+            label: label.to_owned(),
+            value,
+            beside: None,
+            mark: Mark::None,
+            is_badge: false,
         }
     }
 }

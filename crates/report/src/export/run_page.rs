@@ -1,6 +1,7 @@
 //! The report of a single run, whichever tool measured it.
 
 use super::capture_section::capture;
+use super::headline::headline;
 use super::page::{Block, Cell, Item, Mark, Page, Section, Table, TableColumn};
 use super::study_page::{counted_items, environment};
 use super::wording::{self, about};
@@ -12,6 +13,8 @@ use caudal_core::quantity::Unit;
 use caudal_core::run::Run;
 use caudal_core::text::ExternalText;
 use caudal_store::SampleSeries;
+use caudal_views::next_step::next_step_lines;
+use caudal_views::width::LineWidth;
 
 /// Maximum number of episodes that a page shows.
 const MAX_EPISODES: usize = 30;
@@ -28,11 +31,17 @@ pub fn run_page(run: &Run, series: &[SampleSeries], data: Option<&str>) -> Page 
     ];
     sections.extend(kind.sections(run, series));
     sections.extend([
-        ("Environment", environment.unwrap_or_default()),
         ("Warnings", warnings(run)),
         ("Capture", capture(run)),
         ("Command", command(run)),
-        ("Data", raw_data(run, data)),
+        (
+            "Environment",
+            Block::folded("Both machines", environment.unwrap_or_default()),
+        ),
+        (
+            "Data",
+            Block::folded("Where the numbers are", raw_data(run, data)),
+        ),
     ]);
     let sections = sections
         .into_iter()
@@ -96,7 +105,35 @@ fn result(run: &Run, kind: &dyn KindReport) -> Vec<Block> {
     if sentences.is_empty() {
         sentences.push("The run has no result.".to_owned());
     }
-    sentences.into_iter().map(Block::Lead).collect()
+    let numbers = headline(run);
+    let numbers = (!numbers.is_empty()).then_some(Block::Headline(numbers));
+    let sentences = sentences.into_iter().map(Block::Lead);
+    numbers
+        .into_iter()
+        .chain(sentences)
+        .chain(next_steps(run))
+        .collect()
+}
+
+/// The commands of the next steps, which the sentences before them name.
+fn next_steps(run: &Run) -> Vec<Block> {
+    // Too narrow for any line: a command then has one of its own.
+    let width = LineWidth::of_columns(0);
+    let mut commands: Vec<String> = Vec::new();
+    for summary in run.directions() {
+        let Some(step) = &summary.next_step else {
+            continue;
+        };
+        let lines = next_step_lines(run, summary.direction, &step.remedy, "", width);
+        for line in lines {
+            if let Some(command) = line.strip_prefix("    ")
+                && !commands.iter().any(|known| known == command)
+            {
+                commands.push(command.to_owned());
+            }
+        }
+    }
+    commands.into_iter().map(Block::Command).collect()
 }
 
 /// The times in which the test did not run its usual course.

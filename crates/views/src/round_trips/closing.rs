@@ -1,7 +1,7 @@
 //! The closing block of a round-trip test.
 
 use super::outliers::{outlier_lines, slowest_line};
-use crate::text::{fold, percent, time_us};
+use crate::text::{counted, fold, percent, time_us};
 use crate::width::LineWidth;
 use caudal_analysis::link::link_rate;
 use caudal_core::echo::{KernelSplit, OneWaySummary, ReplySummary, SizeSummary};
@@ -175,10 +175,10 @@ impl Closing<'_> {
             .collect();
         if let Some(split) = &replies.kernel {
             push(format!(
-                "where: {} network and server, {} this host (p50 of {} messages)",
+                "where: {} network and server, {} this host (p50 of {})",
                 time_us(split.kernel_rtt_us.p50),
                 time_us(split.host_us.p50 + split.queue_us.map_or(0.0, |queue| queue.p50)),
-                split.host_us.n
+                counted(split.host_us.n, "message")
             ));
         } else if let Some(bound_us) = each.iter().map(|(_, us)| *us).reduce(f64::max) {
             let each: Vec<&str> = each.iter().map(|(text, _)| text.as_str()).collect();

@@ -13,6 +13,9 @@ use caudal_core::transfer::{FileReport, TransferRun};
 /// Maximum number of single transfers that are explained without being asked for.
 const MAX_EXPLAINED: usize = 4;
 
+/// Maximum number of files that have a line each though nothing failed.
+const MAX_LISTED: usize = 12;
+
 /// The lines of the closing block.
 #[must_use]
 pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
@@ -67,6 +70,11 @@ fn singles(report: &FileReport, form: TextForm) -> Vec<ClosingLine> {
         let Some(cell) = report.cells.get(run.cell as usize) else {
             continue;
         };
+        // Of many files those that failed; `-v` has them all.
+        let is_listed = report.runs.len() <= MAX_LISTED || form.detail == Detail::Every;
+        if !is_listed && run.result.time_s().is_some() {
+            continue;
+        }
         lines.push(ClosingLine::Emphasized(single::headline(
             &cell.cell,
             &run.result,

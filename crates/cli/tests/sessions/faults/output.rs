@@ -84,7 +84,7 @@ fn quiet_shows_the_closing_block_beside_data_in_a_file() {
     for (words, closing) in [
         ("tcp -t 0.3 --json -q", "upload: "),
         ("udp -t 0.3 --csv -q", "upload: "),
-        ("rtt --count 10 --sizes 64 --json -q", "64 B: "),
+        ("rtt --count 10 --sizes 64 --json -q", "rtt: avg "),
     ] {
         let ended = run_caudal(&format!("{words} -o {}", file.display())).done();
         assert!(
