@@ -30,6 +30,7 @@ pub const fn flag(quantity: Quantity) -> &'static str {
         Quantity::Granularity => "--granularity",
         Quantity::FileSize => "--sizes",
         Quantity::FileName => "the name of the file",
+        Quantity::ArchiveEntries => "the number of files",
         Quantity::FirstByte => "--resume",
         Quantity::SendFile => "--sendfile",
         Quantity::Certificate => "the server's certificate",

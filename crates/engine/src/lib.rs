@@ -34,7 +34,9 @@ pub use caudal_host::{
     TestCaptureError, TestCaptureRequest, describe_host, machine, new_run_id, restore_offloads,
     this_tool,
 };
-pub use caudal_transfer::{PreparedContent, ServedDirectory, StoreDirectory};
+pub use caudal_transfer::{
+    ArchiveMember, PreparedContent, ServedDirectory, StoreDirectory, UnreadMember,
+};
 pub use caudal_wire::protocol::{PORT, Protocol};
 pub use client_refusal::ClientRefusal;
 pub use network::{Network, NetworkError};

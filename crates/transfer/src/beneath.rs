@@ -69,14 +69,21 @@ pub(super) fn make_parent<'a>(
             path.push('/');
         }
         path.push_str(component);
-        match mkdirat(&parent, component, Mode::from_raw_mode(DIRECTORY_MODE)) {
-            Ok(()) => made.paths.push(path.clone()),
-            Err(Errno::EXIST) => {}
-            Err(cause) => return Err(failed(cause)),
+        if new_directory(&parent, component).map_err(failed)? {
+            made.paths.push(path.clone());
         }
         parent = open_beneath(parent.as_fd(), component, flags, Mode::empty()).map_err(failed)?;
     }
     Ok((parent, last, made))
+}
+
+/// Makes a directory in another: `false` where something of that name is there.
+pub(super) fn new_directory(parent: &OwnedFd, name: &str) -> rustix::io::Result<bool> {
+    match mkdirat(parent, name, Mode::from_raw_mode(DIRECTORY_MODE)) {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => Ok(false),
+        Err(cause) => Err(cause),
+    }
 }
 
 /// Directories that were made for a file, which go again with it: those that are empty are removed when this is dropped.

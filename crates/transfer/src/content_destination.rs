@@ -1,12 +1,13 @@
 //! Where a content that arrives is put.
 
+use super::archive::{ArchiveDestination, ArchiveSink};
 use super::discard_sink::DiscardSink;
 use super::file_sink::{Durability, FileSink};
 use super::nameless_file::NamelessFile;
 use super::run_sink::RunSink;
 use super::sink_worker::SinkSignals;
 use super::store_directory::StoreDirectory;
-use super::stored_file::StoredFile;
+use super::stored_file::{FileAttributes, StoredFile};
 use caudal_core::plan::{TransferContent, TransferPlan, TransferSink};
 use caudal_flow::TransferFileError;
 use std::io;
@@ -18,6 +19,8 @@ pub enum ContentDestination {
     Discard,
     /// Into a file that is kept.
     Kept(StoredFile, TransferSink),
+    /// Into the files of an archive.
+    Archive(ArchiveDestination),
     /// Into a file that vanishes.
     Measured(NamelessFile, TransferSink),
 }
@@ -40,8 +43,18 @@ impl ContentDestination {
             }
             (sink, TransferContent::File(file)) => {
                 let name = name(&file.name);
-                let stored = directory.stored_file(&name, file, plan.overwrite, resume)?;
+                let mut stored = directory.stored_file(&name, file, plan.overwrite, resume)?;
+                if plan.preserve {
+                    stored.preserve(FileAttributes {
+                        permissions: file.permissions,
+                        modified_ns: file.modified_ns,
+                    });
+                }
                 Ok(Self::Kept(stored, sink))
+            }
+            (_, TransferContent::Archive(archive)) => {
+                let destination = ArchiveDestination::new(plan, archive, directory);
+                Ok(Self::Archive(destination))
             }
         }
     }
@@ -50,7 +63,7 @@ impl ContentDestination {
     pub fn resume_from(&self) -> u64 {
         match self {
             Self::Kept(stored, _) => stored.resume_from(),
-            Self::Discard | Self::Measured(..) => 0,
+            Self::Discard | Self::Archive(_) | Self::Measured(..) => 0,
         }
     }
 
@@ -64,6 +77,7 @@ impl ContentDestination {
             Self::Kept(stored, sink) => {
                 Box::new(FileSink::kept(stored, durability(sink), signals)?)
             }
+            Self::Archive(destination) => Box::new(ArchiveSink::start(destination, signals)?),
             Self::Measured(NamelessFile { file, room }, sink) => {
                 Box::new(FileSink::measured(file, room, durability(sink), signals)?)
             }

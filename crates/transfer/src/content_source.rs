@@ -16,6 +16,11 @@ pub trait ContentSource: BlockSource + Send {
 
     /// Why the content cannot be read, as text for the user: an error of the file system, or a file that changed while it was sent.
     fn failure(&self) -> Option<String>;
+
+    /// `true` when it has become larger since it was opened: what it had then is sent.
+    fn has_grown(&self) -> bool {
+        false
+    }
 }
 
 /// What an end counts while the content moves; times in ns of the monotonic clock, 0 before they have come.

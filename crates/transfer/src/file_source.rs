@@ -137,6 +137,10 @@ impl ContentSource for FileSource {
             ReadAhead::Off => self.file.check().err().map(|error| error.to_string()),
         }
     }
+
+    fn has_grown(&self) -> bool {
+        self.file.has_grown()
+    }
 }
 
 #[cfg(test)]

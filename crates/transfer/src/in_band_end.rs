@@ -144,6 +144,7 @@ pub(crate) fn answer(
     control: MoverControl<'_>,
     times: &mut EndTimes,
 ) -> Result<(), TransferFailure> {
+    sink.flush().map_err(TransferFailure::Storage)?;
     let mut watch = StallWatch::new(control);
     times.written_ns = monotonic_ns();
     let mut say = |byte: u8, watch: &mut StallWatch<'_>| {

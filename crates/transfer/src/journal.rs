@@ -49,6 +49,7 @@ impl JournalHeader {
             name: self.name.clone(),
             bytes: Some(ByteCount::new(self.bytes)),
             modified_ns: Some(self.modified_ns),
+            permissions: None,
         }
     }
 

@@ -1,10 +1,11 @@
 //! Carrying a file over one socket.
 //!
 //! A mover carries a content from a [`ContentSource`] to a [`RunSink`] over one socket: TCP, TLS, QUIC or RBT (module `movers`). A
-//! content is generated, or read from a file or standard input; it is verified and discarded, or stored below a directory, where a
+//! content is generated, or read from a file, from many small ones or standard input; it is verified and discarded, or stored below a directory, where a
 //! transfer that broke off is resumed.
 #![forbid(unsafe_code)]
 
+mod archive;
 mod arriving_content;
 mod beneath;
 mod certificate;
@@ -49,6 +50,7 @@ mod testing;
 mod tls;
 mod tree_digest;
 
+pub use archive::{ArchiveDestination, ArchiveMember, UnreadMember};
 pub use certificate::{CertificateFingerprint, SessionCertificate};
 pub use content_destination::ContentDestination;
 pub use content_source::ContentSource;

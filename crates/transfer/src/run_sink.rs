@@ -17,6 +17,14 @@ pub trait RunSink {
         self.write(&run).map(|()| Some(run))
     }
 
+    /// Waits until everything is stored that was handed over by [`Self::write`], where that happens on the sink's own thread.
+    ///
+    /// # Errors
+    /// Why it cannot be stored, as text for the user.
+    fn flush(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Everything was written: the digest of it is to be compared with `claimed`.
     fn begin_verification(&mut self, claimed: [u8; 32]);
 

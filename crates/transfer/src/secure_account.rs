@@ -17,6 +17,8 @@ pub(crate) struct SecureAccount {
     pub(crate) times: EndTimes,
     /// The time at which the content was on the disk.
     pub(crate) synced_ns: Option<u64>,
+    /// The CPU time that storing took on a thread of its own.
+    pub(crate) store_cpu_ns: u64,
     /// The digest of the whole content, as far as it is known.
     pub(crate) digest: Option<[u8; 32]>,
     cpu: CpuClock,
@@ -33,6 +35,7 @@ impl SecureAccount {
             counts: ContentCounts::default(),
             times: EndTimes::default(),
             synced_ns: None,
+            store_cpu_ns: 0,
             digest: None,
             cpu,
             cpu_began: cpu.read().unwrap_or_default(),
@@ -66,7 +69,7 @@ impl SecureAccount {
             first_byte_ns: since(self.counts.first_byte_ns),
             last_byte_ns: since(self.counts.last_byte_ns),
             verified_ns: self.since_known(self.times.verified_ns),
-            cpu_ns: cpu.saturating_sub(self.cpu_began).as_nanos() as u64,
+            cpu_ns: cpu.saturating_sub(self.cpu_began).as_nanos() as u64 + self.store_cpu_ns,
             digest: self.digest.filter(|_| result.is_ok()).map(hex::encode),
             failure: result
                 .as_ref()

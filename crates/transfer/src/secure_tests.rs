@@ -103,6 +103,7 @@ impl SecureCase {
                 resume_from: ByteCount::new(0),
                 resume: false,
                 overwrite: false,
+                preserve: false,
                 rate: Rate::Max,
                 congestion: None,
                 dscp: None,

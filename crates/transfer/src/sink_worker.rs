@@ -1,10 +1,11 @@
 //! The thread behind a sink: it stores runs, computes digests, and completes files.
 
+use caudal_core::transfer::RefusedFiles;
 use caudal_sys::clock::{CpuClock, monotonic_ns};
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ pub struct SinkSignals {
     pub(crate) store_cpu_ns: Arc<AtomicU64>,
     /// The time at which the content was on the disk, ns of the monotonic clock; 0 before.
     pub(crate) synced_ns: Arc<AtomicU64>,
+    /// The files of an archive that were not stored.
+    pub(crate) refused: Arc<Mutex<RefusedFiles>>,
 }
 
 impl SinkSignals {
@@ -31,6 +34,14 @@ impl SinkSignals {
     pub(super) fn advance(&self, bytes: u64) -> bool {
         self.digested.fetch_add(bytes, Ordering::Relaxed);
         !self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The files of an archive that were not stored; `None` where there are none.
+    #[must_use]
+    pub fn refused(&self) -> Option<RefusedFiles> {
+        let refused = self.refused.lock();
+        let refused = refused.unwrap_or_else(PoisonError::into_inner);
+        (refused.count > 0).then(|| refused.clone())
     }
 }
 
@@ -53,6 +64,8 @@ enum SinkWork {
     Run(Vec<u8>),
     /// A run that is to be stored, and where.
     Store(Vec<u8>, u64),
+    /// What came before is to be done: an answer is waited for.
+    Flush(Sender<()>),
     Verify {
         claimed: [u8; 32],
         bytes: u64,
@@ -92,6 +105,11 @@ impl SinkWorker {
                             store_cpu_ns.fetch_add(cpu_ns_since(cpu, before), Ordering::Relaxed);
                             let taken = stored.and_then(|()| task.take(&run));
                             (taken.map(|()| None), Some(run))
+                        }
+                        SinkWork::Flush(done) => {
+                            // Whoever waited may be gone.
+                            let _ = done.send(());
+                            (Ok(None), None)
                         }
                         SinkWork::Verify { claimed, bytes } => {
                             written_ns.store(monotonic_ns(), Ordering::Relaxed);
@@ -138,6 +156,16 @@ impl SinkWorker {
         Ok(self.used.try_recv().ok())
     }
 
+    /// Waits until everything that was handed over is done.
+    ///
+    /// # Errors
+    /// Why the thread has failed.
+    pub(super) fn flush(&mut self) -> Result<(), String> {
+        let (done, wait) = channel();
+        self.send(SinkWork::Flush(done))?;
+        wait.recv().or_else(|_| self.failed())
+    }
+
     /// Has the digest of all `bytes` compared.
     pub(super) fn verify(&mut self, claimed: [u8; 32], bytes: u64) {
         if let Some(work) = &self.work {
@@ -159,10 +187,15 @@ impl SinkWorker {
         let sent = self.work.as_ref().map(|sender| sender.send(work));
         match sent {
             Some(Ok(())) => Ok(()),
-            _ => match self.outcome.recv() {
-                Ok(Err(reason)) => Err(reason),
-                _ => Err("the digest was not computed".to_owned()),
-            },
+            _ => self.failed(),
+        }
+    }
+
+    /// The reason why the thread has ended.
+    fn failed(&self) -> Result<(), String> {
+        match self.outcome.recv() {
+            Ok(Err(reason)) => Err(reason),
+            _ => Err("the digest was not computed".to_owned()),
         }
     }
 }

@@ -17,6 +17,8 @@ use std::sync::Arc;
 const MAX_UNTRUE_SIZE: i64 = 64 << 10;
 /// Maximum content of such a file, bytes.
 const MAX_CONTENT: u64 = 64 << 20;
+/// The bits of a mode that are permissions; those that change the user or group are not passed on.
+pub(super) const PERMISSIONS: u32 = 0o777;
 
 /// The size and time of change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct SourceFile {
     file: Arc<File>,
     name: Arc<str>,
     state: SourceState,
+    /// The lower nine bits of its mode.
+    permissions: u32,
 }
 
 impl SourceFile {
@@ -62,6 +66,7 @@ impl SourceFile {
             state: state_of(&file).map_err(failed)?,
             file: Arc::new(file),
             name: name.into(),
+            permissions: stat.st_mode & PERMISSIONS,
         })
     }
 
@@ -70,12 +75,13 @@ impl SourceFile {
         self.state
     }
 
-    /// Its name with its size and time of change.
+    /// Its name with its size, time of change and permissions.
     pub fn identity(&self) -> FileIdentity {
         FileIdentity {
             name: self.name.as_ref().to_owned(),
             bytes: Some(ByteCount::new(self.state.bytes)),
             modified_ns: Some(self.state.modified_ns),
+            permissions: Some(self.permissions),
         }
     }
 
@@ -95,18 +101,23 @@ impl SourceFile {
         result.map_err(|cause| TransferFileError::kernel("read", &self.name, cause))
     }
 
-    /// Checks that it is as it was opened.
+    /// Checks that it has what it had as it was opened. One that has grown may have it: whether it has shows in the digest.
     ///
     /// # Errors
-    /// When its size or time of change is another.
+    /// When it has become smaller, or has changed with the same size.
     pub(super) fn check(&self) -> Result<(), TransferFileError> {
         match state_of(&self.file) {
-            Ok(state) if state == self.state => Ok(()),
+            Ok(state) if state == self.state || state.bytes > self.state.bytes => Ok(()),
             Ok(_) => Err(TransferFileError::Changed {
                 name: self.name.as_ref().to_owned(),
             }),
             Err(cause) => Err(TransferFileError::kernel("read", &self.name, cause)),
         }
+    }
+
+    /// `true` when it has more bytes than as it was opened.
+    pub(super) fn has_grown(&self) -> bool {
+        state_of(&self.file).is_ok_and(|state| state.bytes > self.state.bytes)
     }
 
     /// The digest of the whole file; `advance` is called with the bytes of each step, and ends the reading when it returns `false`.
@@ -189,6 +200,29 @@ mod tests {
             let digest = source.digest(&mut |_| true).unwrap();
             assert_eq!(digest, *blake3::hash(&content).as_bytes(), "{path}");
         }
+    }
+
+    #[test]
+    fn a_file_that_grows_is_what_it_was_and_one_that_changes_otherwise_is_not() {
+        use std::io::Write;
+        let path = std::env::temp_dir().join(format!("caudal-grows-{}", std::process::id()));
+        fs::write(&path, b"before").unwrap();
+        let source = SourceFile::new(File::open(&path).unwrap(), "file").unwrap();
+        assert!(source.check().is_ok() && !source.has_grown());
+        let mut log = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        log.write_all(b", after").unwrap();
+        assert!(source.check().is_ok() && source.has_grown());
+        let digest = source.digest(&mut |_| true).unwrap();
+        assert_eq!(digest, *blake3::hash(b"before").as_bytes());
+        fs::write(&path, b"BEFORE").unwrap();
+        let later = fs::File::options().write(true).open(&path).unwrap();
+        later
+            .set_modified(std::time::SystemTime::UNIX_EPOCH)
+            .unwrap();
+        assert!(source.check().is_err());
+        fs::write(&path, b"bef").unwrap();
+        assert!(source.check().is_err());
+        fs::remove_file(path).unwrap();
     }
 
     #[test]

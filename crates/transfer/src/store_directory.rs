@@ -1,18 +1,33 @@
 //! The directory in which files that arrive are stored.
 
-use super::beneath::{make_parent, open_beneath, open_directory};
+use super::beneath::{make_parent, new_directory, open_beneath, open_directory};
 use super::journal::JournalContent;
 use super::nameless_file::{NamelessFile, nameless_file_at};
 use super::store_quota::{QuotaUsedUp, StoreQuota, StoredBytes};
-use super::stored_file::{Replacement, StoredFile, check_destination, check_space, journal_name};
+use super::stored_file::{
+    FileAttributes, Replacement, StoredFile, check_destination, check_space, journal_name,
+};
 use caudal_core::plan::{FileIdentity, TransferContent, TransferPlan, check_file_name};
 use caudal_core::units::ByteCount;
 use caudal_flow::{ClientSource, TransferFileError};
-use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fstatvfs};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fstatvfs, syncfs};
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+
+/// A file whose whole content is there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FileToStore<'a> {
+    pub(super) name: &'a str,
+    pub(super) content: &'a [u8],
+    /// `true` to replace one of that name.
+    pub(super) overwrite: bool,
+    /// What it keeps beside its content; `None` for nothing.
+    pub(super) attributes: Option<FileAttributes>,
+}
 
 /// The directory in which files that arrive are stored, in it and below it. Clones share it.
 #[derive(Debug, Clone)]
@@ -154,6 +169,78 @@ impl StoreDirectory {
             StoredFile::create(parent, last, identity, replacement(overwrite), resume)?;
         stored.set_room(room, made);
         Ok(stored)
+    }
+
+    /// Stores a file at once.
+    ///
+    /// # Errors
+    /// When the name is not allowed, a file of that name exists and is not to be replaced, there is no room, or the kernel refuses.
+    pub(super) fn store_whole(&self, file: &FileToStore<'_>) -> Result<(), TransferFileError> {
+        let name = file.name;
+        let bytes = file.content.len() as u64;
+        let identity = FileIdentity {
+            name: name.to_owned(),
+            bytes: Some(ByteCount::new(bytes)),
+            // Without it there is no journal: what is stored at once is not resumed.
+            modified_ns: None,
+            permissions: None,
+        };
+        let mut stored = self.stored_file(name, &identity, file.overwrite, false)?;
+        stored.take_room(bytes)?;
+        if let Some(attributes) = file.attributes {
+            stored.preserve(attributes);
+        }
+        let part = stored.part();
+        part.write_all_at(file.content, 0)
+            .map_err(|cause| TransferFileError::kernel("write", name, cause))?;
+        stored.complete()
+    }
+
+    /// Writes everything of its file system to the disk.
+    ///
+    /// # Errors
+    /// When the kernel cannot.
+    pub(super) fn sync(&self) -> Result<(), TransferFileError> {
+        syncfs(&*self.directory)
+            .map_err(|cause| TransferFileError::kernel("sync", "the directory", cause))
+    }
+
+    /// `true` when there is a file of this name with this content.
+    pub(super) fn holds(&self, name: &str, content: &[u8]) -> bool {
+        if check_file_name(name).is_err() {
+            return false;
+        }
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let Ok(file) = open_beneath(self.directory.as_fd(), name, flags, Mode::empty()) else {
+            return false;
+        };
+        let file = File::from(file);
+        let size = content.len() as u64;
+        let is_of_size = file
+            .metadata()
+            .is_ok_and(|meta| meta.is_file() && meta.len() == size);
+        let mut stored = Vec::new();
+        is_of_size && file.take(size + 1).read_to_end(&mut stored).is_ok() && stored == content
+    }
+
+    /// Makes a directory, unless there is one.
+    ///
+    /// # Errors
+    /// When the name is not allowed, there is something else of that name, there is no room, or the kernel refuses.
+    pub(super) fn make_directory(&self, name: &str) -> Result<(), TransferFileError> {
+        let room = self.room(None)?;
+        let (parent, last, mut made) = make_parent(&self.directory, name)?;
+        let failed = |cause| TransferFileError::kernel("make the directory", name, cause);
+        if new_directory(&parent, last).map_err(failed)? {
+            if let Some(mut room) = room {
+                room.keep();
+            }
+        } else {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+            open_beneath(parent.as_fd(), last, flags, Mode::empty()).map_err(failed)?;
+        }
+        made.keep();
+        Ok(())
     }
 
     /// A file without a name, where there is room for this much.

@@ -2,14 +2,16 @@
 
 use super::beneath::MadeDirectories;
 use super::journal::{JournalContent, JournalHeader, JournalWriter};
-use super::store_quota::StoredBytes;
+use super::source_file::PERMISSIONS;
+use super::store_quota::{QuotaUsedUp, StoredBytes};
 use blake3::hazmat::ChainingValue;
 use caudal_core::plan::FileIdentity;
 use caudal_core::units::ByteCount;
 use caudal_flow::TransferFileError;
 use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, flock, fstat, fstatvfs, fsync,
-    ftruncate, linkat, openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_OMIT,
+    fchmod, flock, fstat, fstatvfs, fsync, ftruncate, futimens, linkat, openat, renameat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::fs::File;
@@ -28,6 +30,39 @@ pub(super) enum Replacement {
     Refused,
 }
 
+/// What a file keeps beside its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileAttributes {
+    /// The lower nine bits of its mode, where they are known.
+    pub(super) permissions: Option<u32>,
+    /// The time of its last change, ns since 1970, where it is known.
+    pub(super) modified_ns: Option<u64>,
+}
+
+impl FileAttributes {
+    /// Gives them to a file. A file system that has no room for them keeps its own.
+    fn set(self, file: &File) {
+        if let Some(permissions) = self.permissions {
+            let _ = fchmod(file, Mode::from_raw_mode(permissions & PERMISSIONS));
+        }
+        if let Some(modified_ns) = self.modified_ns {
+            let last_modification = Timespec {
+                tv_sec: i64::try_from(modified_ns / 1_000_000_000).unwrap_or(i64::MAX),
+                tv_nsec: (modified_ns % 1_000_000_000) as _,
+            };
+            let last_access = Timespec {
+                tv_sec: 0,
+                tv_nsec: UTIME_OMIT,
+            };
+            let times = Timestamps {
+                last_access,
+                last_modification,
+            };
+            let _ = futimens(file, &times);
+        }
+    }
+}
+
 /// What a file takes of the quota of clients, for those that write it; `None` where there is no quota.
 pub(super) type SharedRoom = Option<Arc<Mutex<StoredBytes>>>;
 
@@ -44,6 +79,8 @@ pub struct StoredFile {
     /// Of these, how many were compared with their records.
     compared: usize,
     is_complete: bool,
+    /// What it keeps of the sender's file, beside the content.
+    attributes: Option<FileAttributes>,
     /// What it takes of the quota of clients.
     room: SharedRoom,
     /// The directories that were made for it.
@@ -73,6 +110,7 @@ impl StoredFile {
             units: Vec::new(),
             compared: 0,
             is_complete: false,
+            attributes: None,
             room: None,
             made: None,
         };
@@ -113,6 +151,11 @@ impl StoredFile {
         }
     }
 
+    /// Has it keep these attributes.
+    pub(super) const fn preserve(&mut self, attributes: FileAttributes) {
+        self.attributes = Some(attributes);
+    }
+
     /// Takes what is written from now on out of this room; the directories that were made for it go with it.
     pub(super) fn set_room(&mut self, room: Option<StoredBytes>, made: MadeDirectories) {
         self.room = room.map(|room| Arc::new(Mutex::new(room)));
@@ -122,6 +165,19 @@ impl StoredFile {
     /// The room for what is written.
     pub(super) fn room(&self) -> SharedRoom {
         self.room.clone()
+    }
+
+    /// Takes the room for this much more.
+    pub(super) fn take_room(&self, bytes: u64) -> Result<(), TransferFileError> {
+        let Some(room) = &self.room else {
+            return Ok(());
+        };
+        let mut room = room.lock().unwrap_or_else(PoisonError::into_inner);
+        room.grow(bytes)
+            .map_err(|QuotaUsedUp { left }| TransferFileError::Quota {
+                bytes: ByteCount::new(bytes),
+                left: ByteCount::new(left),
+            })
     }
 
     /// Leaves the room taken, as what was written stays.
@@ -167,6 +223,9 @@ impl StoredFile {
     /// # Errors
     /// When a file of that name has appeared meanwhile, or the kernel refuses.
     pub(super) fn complete(&mut self) -> Result<(), TransferFileError> {
+        if let Some(attributes) = self.attributes {
+            attributes.set(&self.part);
+        }
         let part = part_name(&self.name);
         let renamed = match self.replacement {
             Replacement::Allowed => renameat(&self.directory, &*part, &self.directory, &*self.name),
@@ -360,6 +419,7 @@ mod tests {
             name: "file".to_owned(),
             bytes: Some(ByteCount::new(bytes)),
             modified_ns: Some(7),
+            permissions: None,
         }
     }
 
@@ -417,6 +477,7 @@ mod tests {
         drop(resumed);
         let other = FileIdentity {
             modified_ns: Some(8),
+            permissions: None,
             ..same
         };
         assert_eq!(stored(&scratch, &other, true).unwrap().resume_from(), 0);

@@ -71,10 +71,12 @@ pub(crate) fn receive_tcp(
 ) -> (TransferEnd, Result<(), TransferFailure>) {
     let mut end = TcpEnd::begin(stream, terms, control);
     let result = end.receive(sink);
+    let account = end.account(&result);
     let account = TransferEnd {
         written_ns: end.since_known(end.times.written_ns),
         synced_ns: sink.synced_ns().map(|ns| end.since(ns)),
-        ..end.account(&result)
+        cpu_ns: account.cpu_ns + sink.store_cpu_ns(),
+        ..account
     };
     (account, result)
 }

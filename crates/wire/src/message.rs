@@ -17,6 +17,8 @@ pub const QUALITY: &str = "quality";
 pub const CONNECT: &str = "connect";
 /// The feature of a server that carries out file transfers.
 pub const TRANSFER: &str = "transfer";
+/// The feature of a server that stores several small files at once.
+pub const ARCHIVES: &str = "archives";
 /// The feature of a server that sends and receives trains of datagrams.
 pub const TRAINS: &str = "trains";
 /// The feature of a server that reports which flows reach it, and runs a test with those.

@@ -24,7 +24,7 @@ pub struct FileArgs {
     /// The server's address.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Send this file, each file of this directory, or standard input with `-`; the server keeps it where it was started with
+    /// Send this file, the files of this directory, or standard input with `-`; the server keeps it where it was started with
     /// --accept-files
     #[arg(long, value_name = "PATH|DIR|-", conflicts_with_all = ["get", "sizes"], help_heading = "Content")]
     pub send: Option<PathBuf>,
@@ -64,12 +64,16 @@ pub struct FileArgs {
         help_heading = "Content"
     )]
     pub source: SourceArg,
-    /// Continue a transfer that was broken off, from the last chunk that was verified
+    /// Continue a transfer that was broken off, from the last chunk that was verified; of a directory, pass over small files that are there
+    /// with the same content
     #[arg(long, help_heading = "Content")]
     pub resume: bool,
     /// Replace a file that exists
     #[arg(long, help_heading = "Content")]
     pub force: bool,
+    /// Keep the permissions of files and the times of their last change
+    #[arg(short = 'a', long, help_heading = "Content")]
+    pub preserve: bool,
     /// The protocols to compare: tcp, tls, rbt, quic [default: tcp,rbt; tcp for a file]
     #[arg(long, value_name = "PROTOCOL,…", value_delimiter = ',', value_parser = file_protocol(), help_heading = "Protocol")]
     pub via: Vec<FileProtocol>,

@@ -7,7 +7,8 @@ use super::contents::contents;
 use super::destination::destination;
 use super::file_views::FileViews;
 use super::headline::headline;
-use super::local_files::{LeftOut, LocalContents};
+use super::local_files::LocalContents;
+use super::not_sent::NotSent;
 use super::plan::planned_cells;
 use super::progress::FileProgress;
 use super::run_count::{first_stage, goal};
@@ -27,8 +28,6 @@ use std::path::{Path, PathBuf};
 
 /// Seeds that a document of JSON holds exactly, whatever reads it.
 const MAX_SEED: u64 = (1 << 53) - 1;
-/// Maximum number of files that were not sent which have a line each.
-const MAX_LEFT_OUT_LINES: usize = 50;
 
 /// Runs `caudal file`.
 ///
@@ -43,7 +42,9 @@ pub fn file(args: &FileArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
         ("--output", args.output.output.as_deref()),
         ("--token-file", args.target.token_file.as_deref()),
     ])?;
-    let LocalContents { files, left_out } = contents(args)?;
+    let LocalContents {
+        files, left_out, ..
+    } = contents(args)?;
     let mut request = file_request(args, files)?;
     let mut views = Views::open(&args.output, false)?;
     if let Some(at) = args.at {
@@ -68,21 +69,20 @@ pub fn file(args: &FileArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
     let measured = request.measure(&mut peer, &mut control);
     file_views.progress.close();
     let mut measured = measured?;
-    if !left_out.is_empty() {
-        for line in left_out_lines(&left_out) {
+    let run_document = &mut measured.measured.run;
+    let not_sent = NotSent::new(&left_out, &measured.unread, run_document.transfers());
+    if !not_sent.is_empty() {
+        for line in not_sent.lines() {
             views.note(&line);
         }
-        let count = left_out.len();
-        let message = format!("{count} of what is in the directory was not sent");
-        let warning = Warning::new(WarningCode::FilesLeftOut, message);
-        measured.measured.run.warnings.push(warning);
+        run_document.warnings.push(not_sent.warning());
     }
     if args.send.is_some() || args.get.is_some() {
         offer_resumption(&mut measured.measured.run.warnings, args.resume);
     }
     let exit = run.finish_with_parts(measured.measured, measured.parts, views, Vec::new)?;
     Ok(match exit {
-        Exit::Done if !left_out.is_empty() => Exit::Failed,
+        Exit::Done if !not_sent.is_empty() => Exit::Failed,
         exit => exit,
     })
 }
@@ -96,23 +96,6 @@ fn offer_resumption(warnings: &mut [Warning], is_resumed: bool) {
             warning.remedy = remedy.into();
         }
     }
-}
-
-/// A line for each file that was not sent, and one for those beyond.
-fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
-    let each = left_out.iter().take(MAX_LEFT_OUT_LINES);
-    let mut lines: Vec<String> = each
-        .map(|one| {
-            // Other control characters are escaped where it is written.
-            let path = one.path.display().to_string().replace('\n', "\\n");
-            format!("not sent: {path}: {}", one.reason)
-        })
-        .collect();
-    let more = left_out.len().saturating_sub(MAX_LEFT_OUT_LINES);
-    if more > 0 {
-        lines.push(format!("not sent: {more} more"));
-    }
-    lines
 }
 
 /// What the flags ask for.

@@ -1,8 +1,10 @@
 //! What the flags ask to be transferred.
 
+use super::archives::joined;
 use super::args::FileArgs;
 use super::local_files::{LocalContents, local_contents, standard_input};
 use super::remote_file::remote_file;
+use super::usage_checks::is_comparison;
 use crate::exit::Failure;
 use caudal_core::units::ByteCount;
 use caudal_measure::FileContent;
@@ -16,11 +18,16 @@ const GENERATED: ByteCount = ByteCount::new(100_000_000);
 /// When a file cannot be read, or its name can be none at the other end.
 pub(super) fn contents(args: &FileArgs) -> Result<LocalContents, Failure> {
     if let Some(path) = args.send.as_ref().filter(|path| path.as_os_str() != "-") {
-        return local_contents(path, args.to.as_deref());
+        let found = local_contents(path, args.to.as_deref())?;
+        // Of a comparison each file has times of its own.
+        return Ok(match is_comparison(args) {
+            true => found.without_directories(),
+            false => joined(found),
+        });
     }
     named_contents(args).map(|files| LocalContents {
         files,
-        left_out: Vec::new(),
+        ..LocalContents::default()
     })
 }
 

@@ -19,8 +19,21 @@ const MAX_DEPTH: usize = 64;
 pub(super) struct LocalContents {
     /// The files that are sent.
     pub(super) files: Vec<FileContent>,
+    /// Directories in which there is nothing.
+    pub(super) directories: Vec<EmptyDirectory>,
     /// What is left out.
     pub(super) left_out: Vec<LeftOut>,
+    /// The name of the directory; empty where it is none.
+    pub(super) top: String,
+}
+
+/// A directory in which there is nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EmptyDirectory {
+    /// Its path.
+    pub(super) path: PathBuf,
+    /// Its name at the server.
+    pub(super) name: String,
 }
 
 /// Something in a directory that is not sent.
@@ -60,7 +73,7 @@ pub(super) fn local_contents(path: &Path, to: Option<&Path>) -> Result<LocalCont
         let file = local_file(path, name, &meta).map_err(|reason| unreadable(path, &reason))?;
         return Ok(LocalContents {
             files: vec![file],
-            left_out: Vec::new(),
+            ..LocalContents::default()
         });
     }
     if to.is_some() {
@@ -71,9 +84,13 @@ pub(super) fn local_contents(path: &Path, to: Option<&Path>) -> Result<LocalCont
     }
     let root = fs::canonicalize(path).map_err(|cause| unreadable(path, &cause))?;
     let top = root.file_name().map_or(Path::new("root"), Path::new);
-    let mut contents = LocalContents::default();
+    let mut contents = LocalContents {
+        top: text(top)?.to_owned(),
+        ..LocalContents::default()
+    };
     collect(path, text(top)?, MAX_DEPTH, &mut contents)?;
     if contents.files.is_empty() {
+        let contents = contents.without_directories();
         let about = match contents.left_out.first() {
             Some(LeftOut { path, reason }) => {
                 format!(" that can be sent: {} is {reason}", path.display())
@@ -104,13 +121,19 @@ fn collect(
     let mut paths = entries(directory).map_err(|cause| unreadable(directory, &cause))?;
     paths.sort();
     if paths.is_empty() {
-        contents.leave_out(directory, "an empty directory");
+        match check_file_name(name) {
+            Ok(()) => contents.directories.push(EmptyDirectory {
+                path: directory.to_owned(),
+                name: name.to_owned(),
+            }),
+            Err(cause) => contents.leave_out(directory, &unnamable(&cause)),
+        }
     }
     for path in paths {
         if let Err(reason) = add(&path, name, depth, contents)? {
             contents.leave_out(&path, &reason);
         }
-        if contents.files.len() > MAX_FILES {
+        if contents.files.len() + contents.directories.len() > MAX_FILES {
             return Err(Failure::usage(
                 format!("--send: more than {MAX_FILES} files"),
                 "send an archive of them instead, from standard input",
@@ -153,12 +176,26 @@ fn add(
     }
     let file = match check_file_name(&name) {
         Ok(()) => local_file(path, name, &meta),
-        Err(cause) => Err(format!("of a name that no server takes: {cause}")),
+        Err(cause) => Err(unnamable(&cause)),
     };
     Ok(file.map(|file| contents.files.push(file)))
 }
 
+fn unnamable(cause: &dyn std::fmt::Display) -> String {
+    format!("of a name that no server takes: {cause}")
+}
+
 impl LocalContents {
+    /// The same without the empty directories, which only go with small files.
+    pub(super) fn without_directories(mut self) -> Self {
+        for directory in std::mem::take(&mut self.directories) {
+            self.leave_out(&directory.path, "an empty directory");
+        }
+        self.left_out
+            .sort_by(|one, other| one.path.cmp(&other.path));
+        self
+    }
+
     fn leave_out(&mut self, path: &Path, reason: &str) {
         self.left_out.push(LeftOut {
             path: path.to_owned(),
@@ -254,7 +291,7 @@ mod tests {
         fs::write(tree.join(std::ffi::OsStr::from_bytes(b"z\xff")), "x").unwrap();
         std::os::unix::fs::symlink("good", tree.join("link")).unwrap();
         let pipe = std::os::unix::net::UnixListener::bind(tree.join("socket")).unwrap();
-        let found = local_contents(&tree, None).unwrap();
+        let found = local_contents(&tree, None).unwrap().without_directories();
         assert_eq!(names(&found), ["tree/good"]);
         let left_out: Vec<(String, &str)> = found
             .left_out

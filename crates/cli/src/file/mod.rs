@@ -1,5 +1,6 @@
 //! `caudal file`: file transfer over TCP, reliable UDP and QUIC, compared.
 
+mod archives;
 mod args;
 mod cells;
 mod command;
@@ -9,6 +10,7 @@ mod destination;
 mod file_views;
 mod headline;
 mod local_files;
+mod not_sent;
 #[cfg(test)]
 mod parsed;
 mod plan;

@@ -30,6 +30,7 @@ fn transfer_plan(args: &FileArgs, cell: &ChosenCell, content: TransferContent) -
         resume_from: ByteCount::ZERO,
         resume: args.resume,
         overwrite: args.force,
+        preserve: args.preserve,
         rate: match args.rate {
             RateArg::Max => Rate::Max,
             RateArg::Limit(rate) => Rate::Limit(rate),
@@ -69,6 +70,7 @@ fn planned_content(args: &FileArgs, content: &FileContent, seed: u64) -> Transfe
             name: name.to_owned(),
             bytes,
             modified_ns: None,
+            permissions: None,
         })
     };
     match content {
@@ -78,6 +80,7 @@ fn planned_content(args: &FileArgs, content: &FileContent, seed: u64) -> Transfe
             from_file: args.source == SourceArg::File,
         },
         FileContent::Local { name, bytes, .. } => file(name, *bytes),
+        FileContent::Archive { archive, .. } => TransferContent::Archive(archive.clone()),
         FileContent::StandardInput { name } | FileContent::Remote { name } => file(name, None),
     }
 }

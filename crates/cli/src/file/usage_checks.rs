@@ -96,6 +96,7 @@ fn check_content(args: &FileArgs) -> Result<(), Failure> {
         ("--resume", args.resume),
         ("--force", args.force),
         ("--to", args.to.is_some()),
+        ("--preserve", args.preserve),
     ] {
         if is_given && !is_file {
             return refused(
@@ -240,6 +241,7 @@ mod tests {
             ("--resume --sizes 1M", "--resume is for files"),
             ("--force", "--force is for files"),
             ("--to x", "--to is for files"),
+            ("-a", "--preserve is for files"),
             ("--send a --source file", "--source is for"),
             ("host --send - --resume", "standard input"),
             ("host --send - --repeat 5", "once only"),

@@ -59,6 +59,8 @@ pub enum Quantity {
     FileName,
     /// The size of a file.
     FileSize,
+    /// Files that are sent as one content.
+    ArchiveEntries,
     /// The first byte of a transfer that is continued.
     FirstByte,
     /// The way a file is handed to the kernel.
@@ -105,6 +107,7 @@ impl fmt::Display for Quantity {
             Self::Granularity => "the timer granularity",
             Self::FileName => "the name of the file",
             Self::FileSize => "the size of the file",
+            Self::ArchiveEntries => "the number of files sent together",
             Self::FirstByte => "the first byte",
             Self::SendFile => "sendfile",
             Self::Certificate => "the fingerprint of the certificate",

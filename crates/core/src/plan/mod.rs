@@ -3,6 +3,7 @@
 //! A workload has a plan type of its own ([`TcpPlan`], [`UdpPlan`], [`EchoPlan`], [`QualityPlan`], [`TransferPlan`], [`TrainsPlan`]);
 //! [`Plan`] is any of them, and [`PlanRecord`] is how documents and messages write one down.
 
+mod archive;
 mod bulk;
 mod check;
 mod connect;
@@ -26,6 +27,7 @@ mod udp;
 mod workload_plan;
 mod workloads;
 
+pub use archive::{FileArchive, MAX_ARCHIVE_BYTES, MAX_ARCHIVE_ENTRIES};
 pub use bulk::{BulkPlan, BulkPlanRecord};
 pub use check::CheckPlanRecord;
 pub use connect::{ConnectPlan, ConnectPlanRecord};

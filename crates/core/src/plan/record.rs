@@ -197,6 +197,7 @@ mod tests {
             resume_from: ByteCount::new(0),
             resume: false,
             overwrite: true,
+            preserve: false,
             rate: Rate::Max,
             congestion: None,
             dscp: None,

@@ -1,5 +1,6 @@
 //! What one end of a transfer counted.
 
+use super::refused::RefusedFiles;
 use crate::readings::SenderReadings;
 use crate::sample::TcpSnapshot;
 use crate::tcp_trace::TcpTrace;
@@ -96,6 +97,12 @@ pub struct TransferEnd {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub trace: Option<TcpTrace>,
+    /// The files of an archive that were not stored (receiver).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<RefusedFiles>,
+    /// `true` when the file became larger while it was sent: what it had at the start was sent (sender).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_grown: bool,
     /// Whatever this end did otherwise than asked, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<ExternalText>,

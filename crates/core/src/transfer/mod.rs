@@ -7,6 +7,7 @@ mod file_report;
 mod goal;
 mod ratio;
 mod record;
+mod refused;
 mod summary;
 
 pub use cell::TransferCell;
@@ -16,4 +17,5 @@ pub use file_report::{FileReport, FileResult, TransferRun};
 pub use goal::TransferGoal;
 pub use ratio::TransferRatio;
 pub use record::TransferRecord;
+pub use refused::{RefusedFile, RefusedFiles};
 pub use summary::{TransferSummary, TransferTimes};

@@ -62,6 +62,8 @@ pub enum WarningCode {
     TransferFailed,
     /// Some of what is in a directory was not sent.
     FilesLeftOut,
+    /// A file became larger while it was sent.
+    FileHasGrown,
     /// An end did not honour an option.
     OptionNotHonoured,
     /// Datagrams are sent at a fixed rate without congestion control.
@@ -150,7 +152,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 68] = [
+    pub const ALL: [Self; 69] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -178,6 +180,7 @@ impl WarningCode {
         Self::ScheduleLate,
         Self::TransferFailed,
         Self::FilesLeftOut,
+        Self::FileHasGrown,
         Self::OptionNotHonoured,
         Self::NoCongestionControl,
         Self::UnfairComparison,
@@ -252,6 +255,7 @@ impl WarningCode {
             Self::ScheduleLate => "schedule_late",
             Self::TransferFailed => "transfer_failed",
             Self::FilesLeftOut => "files_left_out",
+            Self::FileHasGrown => "file_has_grown",
             Self::OptionNotHonoured => "option_not_honoured",
             Self::NoCongestionControl => "no_congestion_control",
             Self::UnfairComparison => "unfair_comparison",

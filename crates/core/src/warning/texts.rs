@@ -62,7 +62,10 @@ impl WarningCode {
                 "a file transfer did not complete, or its content is not the sender's: it is no result; the command ends with code 1"
             }
             Self::FilesLeftOut => {
-                "some of what is in the directory was not sent: pipes, devices, links, what cannot be read, and names that no server takes; the command ends with code 1"
+                "some of what is in the directory is not at the server: pipes, devices, links, what cannot be read, names that no server takes, and what the server did not store; the command ends with code 1"
+            }
+            Self::FileHasGrown => {
+                "a file became larger while it was sent: what it had at the start was sent, and is verified"
             }
             Self::OptionNotHonoured => {
                 "an option was not honoured, such as the way in which datagrams are handed to the kernel"
@@ -227,6 +230,7 @@ impl WarningCode {
             Self::FilesLeftOut => {
                 "send an archive of the directory, from standard input, to keep everything in it"
             }
+            Self::FileHasGrown => "send it again for what was added",
             Self::OptionNotHonoured => "compare with runs in which the option was honoured",
             Self::NoCongestionControl => {
                 "use it on isolated links only; cubic, newreno and bbr share a link"

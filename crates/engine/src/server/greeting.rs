@@ -13,7 +13,7 @@ use caudal_sys::tcp::tcp_info;
 use caudal_wire::access_token::NamedToken;
 use caudal_wire::authentication::{AUTHENTICATION, ConnectionKey, Nonce, TokenProof};
 use caudal_wire::message::{
-    CONNECT, PARTIAL, PATH_MTU, QUALITY, Refusal, TRAINS, TRANSFER, ToClient, ToServer,
+    ARCHIVES, CONNECT, PARTIAL, PATH_MTU, QUALITY, Refusal, TRAINS, TRANSFER, ToClient, ToServer,
 };
 use caudal_wire::preamble::TestToken;
 use caudal_wire::protocol::Protocol;
@@ -83,6 +83,7 @@ fn welcome(
             CONNECT,
             QUALITY,
             TRANSFER,
+            ARCHIVES,
             TRAINS,
             PARTIAL,
             PATH_MTU,

@@ -122,6 +122,7 @@ fn an_existing_file_is_replaced_only_where_that_is_asked_for() {
     let file = PreparedContent::file(&path, "exists").unwrap();
     let plan = TransferPlan {
         overwrite: true,
+        preserve: false,
         ..plan(Direction::Up, file.content(), TransferSink::File)
     };
     let files = TransferLocalOptions {

@@ -13,6 +13,7 @@ use caudal_engine::peer::Peer;
 use caudal_engine::{LocalOptions, PreparedContent, TransferLocalOptions};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -27,8 +28,8 @@ fn a_file_that_changes_while_it_is_sent_ends_the_transfer() {
             file.set_len(5_000_000).unwrap();
         },
         |path| {
-            let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
-            file.write_all(b"more").unwrap();
+            let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+            file.write_all_at(b"other", 19 << 20).unwrap();
         },
     ];
     for (change, sendfile) in [(0, false), (0, true), (1, false), (1, true)] {
@@ -57,6 +58,34 @@ fn a_file_that_changes_while_it_is_sent_ends_the_transfer() {
             "{failure}"
         );
         assert!(!stored.names().contains(&"big".to_owned()));
+        drop(server);
+    }
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_sent_arrives_as_it_was() {
+    for sendfile in [false, true] {
+        let name = format!("growing-{sendfile}");
+        let (source, stored) = (Scratch::new(&name), Scratch::new("stored"));
+        let content = bytes(20 << 20);
+        source.write("log", &content);
+        let server = server(TransferLocalOptions {
+            store: Some(stored.store()),
+            ..TransferLocalOptions::default()
+        });
+        let (plan, files) = slow_upload(&source, "log");
+        let plan = TransferPlan {
+            via: TransferVia::Tcp(TcpTransferSettings { sendfile, ..tcp() }),
+            ..plan
+        };
+        let outcome = interrupted_at_half(&server, plan, files, |_| {
+            let path = source.path().join("log");
+            let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+            file.write_all(b"more").unwrap();
+        });
+        assert_eq!(outcome.failure, None);
+        assert!(outcome.client.has_grown, "{:?}", outcome.client);
+        assert!(stored.read("log") == content);
         drop(server);
     }
 }

@@ -113,6 +113,7 @@ pub fn plan(direction: Direction, content: TransferContent, sink: TransferSink) 
         resume_from: ByteCount::new(0),
         resume: false,
         overwrite: false,
+        preserve: false,
         rate: Rate::Max,
         congestion: None,
         dscp: None,
@@ -149,6 +150,7 @@ pub fn named(name: &str) -> TransferContent {
         name: name.to_owned(),
         bytes: None,
         modified_ns: None,
+        permissions: None,
     })
 }
 

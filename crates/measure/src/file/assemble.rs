@@ -146,7 +146,8 @@ fn with_size(cell: TransferCell, run: &CampaignRun) -> TransferCell {
         caudal_core::units::ByteCount::new(summary.bytes + summary.resumed_bytes)
     });
     TransferCell {
-        size_bytes: cell.size_bytes.or(size).or(moved),
+        // What was found counts, and not what was expected.
+        size_bytes: size.or(cell.size_bytes).or(moved),
         ..cell
     }
 }

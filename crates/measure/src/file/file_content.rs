@@ -1,6 +1,8 @@
 //! What is to be transferred.
 
+use caudal_core::plan::FileArchive;
 use caudal_core::units::ByteCount;
+use caudal_engine::ArchiveMember;
 use std::path::PathBuf;
 
 /// What is to be transferred.
@@ -16,6 +18,15 @@ pub enum FileContent {
         name: String,
         /// Its size; `None` where only reading it tells.
         bytes: Option<ByteCount>,
+    },
+    /// Small files and empty directories of this machine, sent together.
+    Archive {
+        /// The directory and how many they are, for people.
+        title: String,
+        /// What is sent.
+        members: Vec<ArchiveMember>,
+        /// Their number, and their size with their names.
+        archive: FileArchive,
     },
     /// Standard input, with its name at the server.
     StandardInput {

@@ -13,7 +13,7 @@ use crate::test_peer::TestPeer;
 use caudal_core::event::CutShort;
 use caudal_core::run::{Run, RunHeader, RunOutcome};
 use caudal_core::transfer::TransferCell;
-use caudal_engine::{LocalOptions, RunError, StartedRun, new_run_id};
+use caudal_engine::{LocalOptions, RunError, StartedRun, UnreadMember, new_run_id};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// File transfers that were carried out.
@@ -23,6 +23,8 @@ pub struct MeasuredTransfers {
     pub measured: MeasuredRun,
     /// Each of several transfers, where that was asked for.
     pub parts: Vec<RunPart>,
+    /// What could not be read of small files that are sent together.
+    pub unread: Vec<UnreadMember>,
 }
 
 /// A part of a run, with an identity of its own.
@@ -48,7 +50,7 @@ impl FileRequest {
     ) -> Result<MeasuredTransfers, MeasureError> {
         let named_cells = self.named_cells();
         peer.begin_observation(control.started, &named_cells)?;
-        let mut done = self.carry_out(peer, &named_cells, control)?;
+        let (mut done, unread) = self.carry_out(peer, &named_cells, control)?;
         if done.runs.is_empty() {
             control.observer.abandoned();
             let error = done.lost.take();
@@ -78,6 +80,7 @@ impl FileRequest {
                 arrivals: Vec::new(),
             },
             parts,
+            unread,
         })
     }
 
@@ -86,7 +89,7 @@ impl FileRequest {
         peer: &mut TestPeer,
         named_cells: &[TransferCell],
         control: &mut MeasureControl<'_>,
-    ) -> Result<CampaignRuns, MeasureError> {
+    ) -> Result<(CampaignRuns, Vec<UnreadMember>), MeasureError> {
         let mut runner = FileRunner {
             request: self,
             named_cells,
@@ -110,7 +113,7 @@ impl FileRequest {
         if runner.local.quit.load(Relaxed) {
             return Err(MeasureError::Unread);
         }
-        Ok(done)
+        Ok((done, runner.prepared.unread))
     }
 
     /// The documents of several transfers.

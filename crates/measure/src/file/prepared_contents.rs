@@ -2,7 +2,7 @@
 
 use super::file_content::FileContent;
 use caudal_core::plan::Direction;
-use caudal_engine::{PreparedContent, TransferFileError};
+use caudal_engine::{PreparedContent, TransferFileError, UnreadMember};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -14,6 +14,8 @@ pub(super) struct PreparedContents<'a> {
     /// `true` where each is transferred several times.
     is_repeated: bool,
     ready: BTreeMap<usize, PreparedContent>,
+    /// What could not be read of small files that are sent together.
+    pub(super) unread: Vec<UnreadMember>,
 }
 
 impl<'a> PreparedContents<'a> {
@@ -24,6 +26,7 @@ impl<'a> PreparedContents<'a> {
             seed,
             is_repeated,
             ready: BTreeMap::new(),
+            unread: Vec::new(),
         }
     }
 
@@ -53,6 +56,11 @@ impl<'a> PreparedContents<'a> {
                 PreparedContent::generated(*bytes, self.seed, directory)?
             }
             FileContent::Local { path, name, .. } => PreparedContent::file(path, name)?,
+            FileContent::Archive { members, .. } => {
+                let (archive, unread) = PreparedContent::archive(members);
+                self.unread.extend(unread);
+                archive
+            }
             FileContent::StandardInput { name } => PreparedContent::standard_input(name)?,
             FileContent::Remote { .. } => return Ok(None),
         };

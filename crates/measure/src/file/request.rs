@@ -103,14 +103,16 @@ impl FileRequest {
     #[must_use]
     pub fn named_cells(&self) -> Vec<TransferCell> {
         let named = self.cells.iter().map(|cell| {
-            let (size_bytes, file): (Option<ByteCount>, Option<&str>) =
-                match &self.contents[cell.content] {
-                    FileContent::Generated(bytes) => (Some(*bytes), None),
-                    FileContent::Local { name, bytes, .. } => (*bytes, Some(name)),
-                    FileContent::StandardInput { name } | FileContent::Remote { name } => {
-                        (None, Some(name))
-                    }
-                };
+            let (size_bytes, file): (Option<ByteCount>, Option<&str>) = match &self.contents
+                [cell.content]
+            {
+                FileContent::Generated(bytes) => (Some(*bytes), None),
+                FileContent::Local { name, bytes, .. } => (*bytes, Some(name)),
+                FileContent::Archive { title, archive, .. } => (Some(archive.bytes), Some(title)),
+                FileContent::StandardInput { name } | FileContent::Remote { name } => {
+                    (None, Some(name))
+                }
+            };
             TransferCell {
                 via: cell.plan.via.clone(),
                 size_bytes,

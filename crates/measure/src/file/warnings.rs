@@ -33,6 +33,7 @@ pub(super) struct RunDoubts<'a> {
 /// The doubts about the transfers of a command.
 pub(super) fn warnings(doubts: &RunDoubts<'_>) -> Vec<Warning> {
     let mut warnings = failures(doubts);
+    warnings.extend(grown(doubts.records));
     warnings.extend(otherwise(doubts.records));
     warnings.extend(fixed_rate(doubts.records));
     warnings.extend(encryption(doubts.report));
@@ -72,6 +73,20 @@ fn failures(doubts: &RunDoubts<'_>) -> Vec<Warning> {
         warnings.push(Warning::new(WarningCode::CutShort, message));
     }
     warnings
+}
+
+/// The files that became larger while they were sent.
+fn grown(records: &[TransferRecord]) -> Option<Warning> {
+    let has_grown = |record: &&TransferRecord| {
+        record.client.has_grown || record.server.as_ref().is_some_and(|end| end.has_grown)
+    };
+    let count = records.iter().filter(has_grown).count();
+    let message = match count {
+        0 => return None,
+        1 => "the file became larger while it was sent".to_owned(),
+        count => format!("{count} files became larger while they were sent"),
+    };
+    Some(Warning::new(WarningCode::FileHasGrown, message))
 }
 
 /// What the server changed, and what either end did otherwise than asked: each once.

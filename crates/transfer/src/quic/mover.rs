@@ -78,6 +78,7 @@ pub(crate) fn receive_quic(
         },
     );
     ended.account.synced_ns = sink.synced_ns();
+    ended.account.store_cpu_ns = sink.store_cpu_ns();
     let end = TransferEnd {
         datagrams: ended.stats.map(|stats| stats.udp_rx.datagrams),
         notes: ended.notes,

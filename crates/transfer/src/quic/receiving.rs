@@ -77,6 +77,7 @@ async fn answer(
     claimed: [u8; 32],
     account: &mut SecureAccount,
 ) -> Result<(), TransferFailure> {
+    sink.flush().map_err(TransferFailure::Storage)?;
     account.times.written_ns = monotonic_ns();
     say(answers, WRITTEN).await?;
     sink.begin_verification(claimed);

@@ -84,6 +84,10 @@ pub(super) fn received(end: &ReceivingLoop<'_>, handshake: HandshakeTimes) -> Tr
         first_byte_ns: handshake.since(times.first_byte),
         last_byte_ns: handshake.since(times.last_byte),
         written_ns: handshake.since_known(times.written),
+        synced_ns: end
+            .sink
+            .synced_ns()
+            .and_then(|at_ns| handshake.since_known(at_ns)),
         // Where no byte arrived, the answer is that to the end of the content, which waits for the writing.
         write_after_answer_ns: (times.written > 0 && times.last_byte > 0)
             .then(|| times.written.saturating_sub(times.last_byte)),

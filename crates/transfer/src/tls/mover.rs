@@ -70,6 +70,7 @@ pub(crate) fn receive_tls(
         receive(stream, terms, sink, control, account)
     });
     account.synced_ns = sink.synced_ns();
+    account.store_cpu_ns = sink.store_cpu_ns();
     (account.to_receiver(&result), result)
 }
 

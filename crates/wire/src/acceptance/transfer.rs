@@ -18,6 +18,7 @@ pub(super) fn check_transfer(
         resume_from,
         resume,
         overwrite,
+        preserve,
         rate,
         congestion,
         dscp,
@@ -38,6 +39,7 @@ pub(super) fn check_transfer(
         same("first byte", &offered.resume_from, resume_from)?;
     }
     same("setting of replacement", &offered.overwrite, overwrite)?;
+    same("setting of preservation", &offered.preserve, preserve)?;
     check_rate(offered.rate, *rate)?;
     same("congestion control", &offered.congestion, congestion)?;
     same("DSCP", &offered.dscp, dscp)?;
@@ -59,6 +61,7 @@ fn check_content(
                 name,
                 bytes: _,
                 modified_ns: _,
+                permissions: _,
             } = file;
             same("file", &asked.name, name)
         }
@@ -87,11 +90,13 @@ mod tests {
                 name: "a".to_owned(),
                 bytes: Some(ByteCount::new(3 << 20)),
                 modified_ns: Some(1),
+                permissions: None,
             }),
             sink: TransferSink::File,
             resume_from: ByteCount::new(0),
             resume: true,
             overwrite: false,
+            preserve: false,
             rate: Rate::Max,
             congestion: None,
             dscp: None,
@@ -109,6 +114,7 @@ mod tests {
                 name: "a".to_owned(),
                 bytes: Some(ByteCount::new(bytes)),
                 modified_ns: Some(9),
+                permissions: None,
             })
         };
         let has_a_part = changed(&up, |plan| plan.resume_from = ByteCount::new(1 << 20));
@@ -126,7 +132,7 @@ mod tests {
     #[test]
     fn a_server_may_not_change_any_other_setting_of_a_file_transfer() {
         let up = transfer(Direction::Up);
-        let changes: [fn(&mut TransferPlan); 10] = [
+        let changes: [fn(&mut TransferPlan); 11] = [
             |plan| plan.direction = Direction::Down,
             |plan| {
                 plan.via = TransferVia::Tcp(TcpTransferSettings {
@@ -147,6 +153,7 @@ mod tests {
             |plan| plan.resume_from = ByteCount::new(4 << 20),
             |plan| plan.resume = false,
             |plan| plan.overwrite = true,
+            |plan| plan.preserve = true,
             |plan| plan.congestion = Some("cubic".to_owned()),
             |plan| plan.interval = Duration::from_secs(2),
             |plan| plan.same_machine = true,

@@ -9,6 +9,9 @@ use std::process::Stdio;
 trials! {
     a_file_arrives_under_its_name_and_is_not_replaced_unasked,
     a_directory_arrives_with_its_files,
+    small_files_go_together_over_each_protocol,
+    what_a_server_does_not_store_of_a_directory_is_named,
+    permissions_and_times_are_kept_both_ways,
     what_cannot_be_sent_of_a_directory_is_named_and_keeps_nothing_back,
     standard_input_is_sent_to_its_end,
     a_file_is_compared_without_being_kept,
@@ -50,14 +53,14 @@ fn what_cannot_be_sent_of_a_directory_is_named_and_keeps_nothing_back() {
     let stored = pair.place.at("stored/tree/good");
     assert_eq!(fs::read(stored).unwrap(), content(3));
     for line in [
-        "not sent: tree/empty: an empty directory",
         "not sent: tree/link: a symbolic link",
         "not sent: tree/new\\nline: of a name",
         "not UTF-8",
-        "4 of what is in the directory was not sent",
+        "3 of what is in the directory are not at the server",
     ] {
         assert!(ended.stdout.contains(line), "{line}: {ended:#?}");
     }
+    assert!(pair.place.at("stored/tree/empty").is_dir());
     // Three bytes have no limit worth a word.
     assert!(!ended.stdout.contains("limited by"), "{ended:#?}");
     let run = pair.runs("--send tree --force --json").json();
@@ -76,9 +79,10 @@ fn a_directory_arrives_with_its_files() {
     }
     let ended = pair.runs("--send tree").done();
     assert!(
-        ended.stdout.contains("3 of 3 transfers: 2.001 MB in "),
+        ended.stdout.contains("2 of 2 transfers: 2.001 MB in "),
         "{ended:#?}"
     );
+    assert!(ended.stdout.contains("tree (2 files), "), "{ended:#?}");
     for (name, bytes) in [("tree/a", 1000), ("tree/sub/b", 0), ("tree/c", 2_000_000)] {
         assert_eq!(
             fs::read(pair.place.at("stored").join(name)).unwrap(),
@@ -90,9 +94,77 @@ fn a_directory_arrives_with_its_files() {
     fs::remove_file(pair.place.at("stored/tree/c")).unwrap();
     let ended = pair.runs("--send tree");
     assert_eq!(ended.code, Some(1), "{ended:#?}");
-    assert!(ended.stdout.contains("failed; tree/a: "), "{ended:#?}");
-    assert!(ended.stdout.contains("1 of 3 transfers"), "{ended:#?}");
+    for line in [
+        "not stored: tree/a: it exists already",
+        "not stored: tree/sub/b: it exists already",
+        "2 of what is in the directory are not at the server",
+        "--force replaces them",
+    ] {
+        assert!(ended.stdout.contains(line), "{line}: {ended:#?}");
+    }
     assert!(pair.place.at("stored/tree/c").exists());
+    // What is there is what was to come.
+    fs::remove_file(pair.place.at("stored/tree/a")).unwrap();
+    fs::remove_file(pair.place.at("stored/tree/c")).unwrap();
+    pair.runs("--send tree --resume").done();
+    assert!(pair.place.at("stored/tree/a").exists());
+}
+
+fn small_files_go_together_over_each_protocol() {
+    let pair = FilePair::new();
+    for number in 0..300 {
+        let name = format!("here/tree/{}/{number}", number % 7);
+        let path = pair.place.at(&name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content(number * 11)).unwrap();
+    }
+    for via in ["tcp", "tls", "rbt", "quic"] {
+        let document = pair
+            .runs(&format!("--send tree --via {via} --json"))
+            .done()
+            .json();
+        assert_eq!(report(&document)["runs"].as_array().unwrap().len(), 1);
+        let archive = &document["transfers"][0]["plan"]["content"]["archive"];
+        assert_eq!(archive["entries"], 300, "{via}: {document}");
+        let size = &report(&document)["cells"][0]["size_bytes"];
+        assert_eq!(archive["bytes"], *size, "{via}");
+        for number in 0..300 {
+            let name = format!("stored/tree/{}/{number}", number % 7);
+            let stored = fs::read(pair.place.at(&name)).unwrap();
+            assert_eq!(stored, content(number * 11), "{via}: {number}");
+        }
+        fs::remove_dir_all(pair.place.at("stored/tree")).unwrap();
+    }
+    // Each file of a comparison has times of its own.
+    let few = pair.place.at("here/few");
+    fs::create_dir(&few).unwrap();
+    for name in ["a", "b"] {
+        fs::write(few.join(name), "x").unwrap();
+    }
+    let document = pair.runs("--send few --repeat 2 --json").done().json();
+    assert_eq!(report(&document)["cells"].as_array().unwrap().len(), 2);
+}
+
+fn what_a_server_does_not_store_of_a_directory_is_named() {
+    let pair = FilePair::new();
+    let tree = pair.place.at("here/tree");
+    fs::create_dir(&tree).unwrap();
+    for number in 0..80 {
+        fs::write(tree.join(format!("{number:02}")), "new").unwrap();
+    }
+    pair.runs("--send tree").done();
+    let ended = pair.runs("--send tree");
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    let named = ended.stdout.matches("not stored: tree/").count();
+    assert_eq!(named, 50, "{ended:#?}");
+    assert!(
+        ended.stdout.contains("not sent or not stored: 30 more"),
+        "{ended:#?}"
+    );
+    let document = pair.runs("--send tree --json").json();
+    let refused = &document["transfers"][0]["server"]["refused"];
+    assert_eq!(refused["count"], 80, "{refused}");
+    assert_eq!(refused["first"].as_array().unwrap().len(), 50);
 }
 
 fn standard_input_is_sent_to_its_end() {
@@ -169,4 +241,40 @@ fn a_file_is_sent_over_ipv6_by_each_protocol() {
             "{via}: {ended:#?}"
         );
     }
+}
+
+fn permissions_and_times_are_kept_both_ways() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let pair = FilePair::new();
+    let at = std::time::UNIX_EPOCH + std::time::Duration::new(1_234_567_890, 987_000_000);
+    for (name, bytes) in [
+        ("here/tool", 400_000),
+        ("here/tree/small", 4),
+        ("here/tree/none", 0),
+        ("served/tool", 1000),
+    ] {
+        let path = pair.place.at(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content(bytes)).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_permissions(fs::Permissions::from_mode(0o710))
+            .unwrap();
+        file.set_modified(at).unwrap();
+    }
+    for flags in ["--send tool", "--send tree", "--get tool --to got"] {
+        pair.runs(&format!("{flags} -a")).done();
+    }
+    for name in [
+        "stored/tool",
+        "stored/tree/small",
+        "stored/tree/none",
+        "here/got",
+    ] {
+        let meta = fs::metadata(pair.place.at(name)).unwrap();
+        assert_eq!(meta.mode() & 0o7777, 0o710, "{name}");
+        assert_eq!(meta.modified().unwrap(), at, "{name}");
+    }
+    pair.runs("--send tool --force").done();
+    let meta = fs::metadata(pair.place.at("stored/tool")).unwrap();
+    assert!(meta.modified().unwrap() > at && meta.mode() & 0o100 == 0);
 }

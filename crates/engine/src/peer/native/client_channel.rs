@@ -6,7 +6,7 @@ use super::greeting::{GreetedServer, exchange_hosts};
 use caudal_analysis::tcp_proxy::ControlConnection;
 use caudal_core::echo::ClockOffset;
 use caudal_core::host::Host;
-use caudal_core::plan::Plan;
+use caudal_core::plan::{Plan, TransferContent};
 use caudal_core::tcp_proxy::TcpProxy;
 use caudal_core::text::ExternalText;
 use caudal_flow::socket::connect_announcing;
@@ -19,7 +19,8 @@ use caudal_wire::acceptance::check_accepted;
 use caudal_wire::access_token::AccessToken;
 use caudal_wire::frame::MAX_MESSAGE_BYTES;
 use caudal_wire::message::{
-    CONNECT, PARTIAL, PublishedLimits, QUALITY, Refusal, TRAINS, TRANSFER, ToClient, ToServer,
+    ARCHIVES, CONNECT, PARTIAL, PublishedLimits, QUALITY, Refusal, TRAINS, TRANSFER, ToClient,
+    ToServer,
 };
 use caudal_wire::preamble::{PreambleAnswer, Purpose, TestToken};
 use caudal_wire::server_instance::{SeenConnection, ServerInstance};
@@ -287,7 +288,10 @@ impl ClientChannel {
             Plan::Tcp(_) | Plan::Udp(_) | Plan::Echo(_) => return Ok(()),
             Plan::Connect(_) => CONNECT,
             Plan::Quality(_) => QUALITY,
-            Plan::Transfer(_) => TRANSFER,
+            Plan::Transfer(plan) => match plan.content {
+                TransferContent::Archive(_) => ARCHIVES,
+                TransferContent::Generated { .. } | TransferContent::File(_) => TRANSFER,
+            },
             Plan::Trains(_) => TRAINS,
         };
         if self.features.iter().any(|one| one == feature) {

@@ -80,6 +80,7 @@ fn content(
 ) -> Result<ContentToSend, TransferFileError> {
     let asked = match &plan.content {
         TransferContent::File(asked) => asked,
+        TransferContent::Archive(_) => return Err(TransferFileError::NoContent),
         // Nothing is written where no files are stored.
         TransferContent::Generated {
             from_file: true, ..
@@ -94,7 +95,8 @@ fn content(
         .ok_or(TransferFileError::ServesNone)?
         .file(&asked.name)?;
     let identity = file.identity();
-    if plan.resume_from.get() > 0 && identity != *asked {
+    let is_same = (identity.bytes, identity.modified_ns) == (asked.bytes, asked.modified_ns);
+    if plan.resume_from.get() > 0 && !is_same {
         plan.resume_from = ByteCount::new(0);
         changed.push("the file has changed: it is sent from its first byte on".to_owned());
     }
@@ -114,7 +116,10 @@ fn destination(
     }
     let Some(store) = &files.store else {
         // What somebody sends to be kept is not thrown away with a note.
-        if matches!(plan.content, TransferContent::File(_)) {
+        if matches!(
+            plan.content,
+            TransferContent::File(_) | TransferContent::Archive(_)
+        ) {
             return Err(TransferFileError::StoresNone);
         }
         plan.sink = TransferSink::Discard;

@@ -203,9 +203,14 @@ fn carry(work: MoverWork, signals: &SinkSignals, bytes: &AtomicU64) -> MovedCont
         true => PreparationPriority::Normal,
         false => PreparationPriority::Idle,
     };
-    let (account, result) = match work.task {
+    let (mut account, result) = match work.task {
         MoverTask::Send(content) => match content.source(&work.plan, signals, priority) {
-            Ok(mut source) => movers::send(&work.socket, &terms, &mut *source, control),
+            Ok(mut source) => {
+                let (mut account, result) =
+                    movers::send(&work.socket, &terms, &mut *source, control);
+                account.has_grown = source.has_grown();
+                (account, result)
+            }
             Err(_) if signals.stop.load(Relaxed) => {
                 return MovedContent::failed(TransferFailure::Stopped);
             }
@@ -216,6 +221,7 @@ fn carry(work: MoverWork, signals: &SinkSignals, bytes: &AtomicU64) -> MovedCont
             Err(cause) => return storage(format!("the kernel refused a thread: {cause}")),
         },
     };
+    account.refused = signals.refused();
     MovedContent {
         account,
         failure: result.err(),

@@ -23,6 +23,8 @@ const WINDOW_BYTES: u64 = 16 << 20;
 const SOCKET_BYTES: u64 = 6 << 20;
 /// The memory of a transfer that has moved nothing, bytes.
 const BEGINNING_BYTES: u64 = 1 << 20;
+/// The entry of an archive that is arriving, bytes.
+const ENTRY_BYTES: u64 = 2 << 20;
 
 /// The server's half of a file transfer.
 pub(super) struct TransferServerHalf {
@@ -73,7 +75,11 @@ fn buffer_bytes(plan: &TransferPlan, task: &MoverTask) -> u64 {
         }
         (TransferVia::Rbt(_) | TransferVia::Quic, _) => WINDOW_BYTES,
     };
-    RUN_BYTES + block
+    let entry = match plan.content {
+        TransferContent::Archive(_) => ENTRY_BYTES,
+        TransferContent::Generated { .. } | TransferContent::File(_) => 0,
+    };
+    RUN_BYTES + block + entry
 }
 
 impl ServerHalf for TransferServerHalf {
