@@ -1,6 +1,8 @@
 //! The rows of the interval table.
 
+use super::fitted_row::{FittedCell, fitted_row};
 use super::text::{bits, bytes, time_us};
+use super::width::LineWidth;
 use caudal_core::interval::{FlowInterval, Interval, IntervalRow, TcpInterval, UdpInterval};
 use caudal_core::plan::{Direction, Transport};
 
@@ -22,30 +24,73 @@ pub enum FlowRows {
     SumOnly,
 }
 
-/// The interval table's header.
-#[must_use]
-pub fn header(transport: Transport, detail: Detail) -> String {
-    let common = format!(
-        "{:>15}  {:<8} {:>9} {:>12}",
-        "interval", "flow", "received", "goodput"
-    );
-    match (transport, detail) {
-        (Transport::Tcp, Detail::Usual) => {
-            format!("{common} {:>9} {:>9} {:>11}", "rtt", "cwnd", "retransmit")
-        }
-        (Transport::Tcp, Detail::Every) => format!(
-            "{common} {:>9} {:>9} {:>9} {:>11} {:>12} {:>6} {:>6} {:>6}",
-            "rtt", "min rtt", "cwnd", "retransmit", "delivery", "rwnd", "sndbuf", "busy"
-        ),
-        (Transport::Udp, Detail::Usual) => {
-            format!("{common} {:>9} {:>9} {:>10}", "lost", "reorder", "jitter")
-        }
-        (Transport::Udp, Detail::Every) => format!(
-            "{common} {:>9} {:>9} {:>10} {:>9} {:>7} {:>7} {:>7}",
-            "lost", "reorder", "jitter", "duplicate", "late", "corrupt", "socket"
-        ),
+/// The form of the table's lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowForm {
+    /// The columns.
+    pub detail: Detail,
+    /// The width that the usual ones are fitted to; where every column was asked for, every one is shown.
+    pub width: LineWidth,
+}
+
+impl RowForm {
+    /// The usual columns, however wide they are.
+    pub const USUAL: Self = Self {
+        detail: Detail::Usual,
+        width: LineWidth::UNLIMITED,
+    };
+
+    fn fit(self, cells: &[FittedCell]) -> String {
+        let width = match self.detail {
+            Detail::Usual => self.width,
+            Detail::Every => LineWidth::UNLIMITED,
+        };
+        fitted_row(cells, width)
     }
 }
+
+/// The interval table's header.
+#[must_use]
+pub fn header(transport: Transport, form: RowForm) -> String {
+    let mut cells = vec![
+        FittedCell::new(format!("{:>15}  {:<8}", "interval", "flow"), 25, 0),
+        FittedCell::new("received", 10, 3),
+        FittedCell::new("goodput", 13, 0),
+    ];
+    let columns: &[Column<'_>] = match (transport, form.detail) {
+        (Transport::Tcp, Detail::Usual) => {
+            &[("rtt", 10, 2), ("cwnd", 10, 4), ("retransmit", 12, 1)]
+        }
+        (Transport::Tcp, Detail::Every) => &[
+            ("rtt", 10, 2),
+            ("min rtt", 10, 4),
+            ("cwnd", 10, 4),
+            ("retransmit", 12, 1),
+            ("delivery", 13, 4),
+            ("rwnd", 7, 4),
+            ("sndbuf", 7, 4),
+            ("busy", 7, 4),
+        ],
+        (Transport::Udp, Detail::Usual) => {
+            &[("lost", 10, 1), ("reorder", 10, 4), ("jitter", 11, 2)]
+        }
+        (Transport::Udp, Detail::Every) => &[
+            ("lost", 10, 1),
+            ("reorder", 10, 4),
+            ("jitter", 11, 2),
+            ("duplicate", 10, 4),
+            ("late", 8, 4),
+            ("corrupt", 8, 4),
+            ("socket", 8, 4),
+        ],
+    };
+    let more = columns.iter();
+    cells.extend(more.map(|(title, width, rank)| FittedCell::new(*title, *width, *rank)));
+    form.fit(&cells)
+}
+
+/// A title with its width, the gap before it included, and its rank.
+type Column<'a> = (&'a str, usize, u8);
 
 /// The name of a flow among several, in at most 8 columns.
 fn flow_name(direction: Direction, id: u32) -> String {
@@ -55,7 +100,7 @@ fn flow_name(direction: Direction, id: u32) -> String {
 
 /// The lines of one row: each flow as asked for, and the sum of each direction that has several.
 #[must_use]
-pub fn row_lines(row: &IntervalRow, detail: Detail, flows: FlowRows) -> Vec<String> {
+pub fn row_lines(row: &IntervalRow, form: RowForm, flows: FlowRows) -> Vec<String> {
     let mut lines = Vec::new();
     for FlowInterval { flow, interval } in &row.flows {
         let is_alone = row.sum(flow.direction).flows == 1;
@@ -65,12 +110,12 @@ pub fn row_lines(row: &IntervalRow, detail: Detail, flows: FlowRows) -> Vec<Stri
             } else {
                 flow_name(flow.direction, flow.id)
             };
-            lines.push(line(&name, interval, detail));
+            lines.push(line(&name, interval, form));
         }
     }
     for direction in Direction::BOTH {
         if let Some(sum) = sum(row, direction) {
-            lines.push(line(&format!("{} sum", direction.name()), &sum, detail));
+            lines.push(line(&format!("{} sum", direction.name()), &sum, form));
         }
     }
     lines
@@ -146,39 +191,39 @@ pub(super) fn span_text(start: f64, end: f64) -> String {
 
 /// A value, or a dash where it is not known.
 fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
-    value.map_or_else(|| "-".to_owned(), show)
+    value.map_or_else(|| "–".to_owned(), show)
 }
 
-fn line(name: &str, interval: &Interval, detail: Detail) -> String {
+fn line(name: &str, interval: &Interval, form: RowForm) -> String {
     // The headline explains the asterisk.
     let mark = if interval.omitted { '*' } else { ' ' };
     let carried = interval.bytes.or(interval.sent_bytes);
     let rate = interval.goodput_bps.or(interval.sent_bps);
-    let mut line = format!(
-        "{:>15} {mark}{name:<8} {:>9} {:>12}",
-        span(interval),
-        or_dash(carried, bytes),
-        or_dash(rate, bits)
-    );
-    line += &tcp_cells(interval, detail);
-    line += &udp_cells(interval, detail);
-    line
+    let mut cells = vec![
+        FittedCell::new(format!("{:>15} {mark}{name:<8}", span(interval)), 25, 0),
+        FittedCell::new(or_dash(carried, bytes), 10, 3),
+        FittedCell::new(or_dash(rate, bits), 13, 0),
+    ];
+    cells.extend(tcp_cells(interval, form.detail));
+    cells.extend(udp_cells(interval, form.detail));
+    form.fit(&cells)
 }
 
-fn tcp_cells(interval: &Interval, detail: Detail) -> String {
+fn tcp_cells(interval: &Interval, detail: Detail) -> Vec<FittedCell> {
     let Some(tcp) = interval.tcp else {
-        return String::new();
+        return Vec::new();
     };
     let us = |us: Option<u32>| or_dash(us, |us| time_us(f64::from(us)));
     let retransmitted = tcp.retransmitted_bytes.map_or_else(
         || or_dash(tcp.retransmits, |count| count.to_string()),
         bytes,
     );
-    let mut cells = format!(" {:>9}", us(tcp.rtt_us));
+    let mut cells = vec![FittedCell::new(us(tcp.rtt_us), 10, 2)];
     if detail == Detail::Every {
-        cells += &format!(" {:>9}", us(tcp.min_rtt_us));
+        cells.push(FittedCell::new(us(tcp.min_rtt_us), 10, 4));
     }
-    cells += &format!(" {:>9} {retransmitted:>11}", or_dash(tcp.cwnd_bytes, bytes));
+    cells.push(FittedCell::new(or_dash(tcp.cwnd_bytes, bytes), 10, 4));
+    cells.push(FittedCell::new(retransmitted, 12, 1));
     if detail == Detail::Every {
         let elapsed_us = interval.length_s() * 1e6;
         let share = |us: Option<u64>| {
@@ -186,36 +231,36 @@ fn tcp_cells(interval: &Interval, detail: Detail) -> String {
                 format!("{:.0} %", (us as f64 / elapsed_us).min(1.0) * 100.0)
             })
         };
-        cells += &format!(
-            " {:>12} {:>6} {:>6} {:>6}",
-            or_dash(tcp.delivery_rate_bps, |bps| bits(bps as f64)),
-            share(tcp.receiver_window_limited_us),
-            share(tcp.send_buffer_limited_us),
-            share(tcp.busy_us)
-        );
+        let delivery = or_dash(tcp.delivery_rate_bps, |bps| bits(bps as f64));
+        cells.extend([
+            FittedCell::new(delivery, 13, 4),
+            FittedCell::new(share(tcp.receiver_window_limited_us), 7, 4),
+            FittedCell::new(share(tcp.send_buffer_limited_us), 7, 4),
+            FittedCell::new(share(tcp.busy_us), 7, 4),
+        ]);
     }
     cells
 }
 
-fn udp_cells(interval: &Interval, detail: Detail) -> String {
+fn udp_cells(interval: &Interval, detail: Detail) -> Vec<FittedCell> {
     let Some(udp) = interval.udp else {
-        return String::new();
+        return Vec::new();
     };
     let count = |count: Option<u64>| or_dash(count, |count| count.to_string());
-    let mut cells = format!(
-        " {:>9} {:>9} {:>10}",
-        or_dash(udp.lost, |lost| lost.to_string()),
-        count(udp.reordered),
-        or_dash(udp.jitter_rfc3550_us, time_us)
-    );
+    let lost = or_dash(udp.lost, |lost| lost.to_string());
+    let jitter = or_dash(udp.jitter_rfc3550_us, time_us);
+    let mut cells = vec![
+        FittedCell::new(lost, 10, 1),
+        FittedCell::new(count(udp.reordered), 10, 4),
+        FittedCell::new(jitter, 11, 2),
+    ];
     if detail == Detail::Every {
-        cells += &format!(
-            " {:>9} {:>7} {:>7} {:>7}",
-            count(udp.duplicate),
-            count(udp.late),
-            count(udp.corrupt),
-            count(udp.socket_drops)
-        );
+        cells.extend([
+            FittedCell::new(count(udp.duplicate), 10, 4),
+            FittedCell::new(count(udp.late), 8, 4),
+            FittedCell::new(count(udp.corrupt), 8, 4),
+            FittedCell::new(count(udp.socket_drops), 8, 4),
+        ]);
     }
     cells
 }
@@ -228,7 +273,7 @@ mod tests {
     #[test]
     fn headers_fit_the_terminal() {
         for transport in [Transport::Tcp, Transport::Udp] {
-            assert!(header(transport, Detail::Usual).chars().count() <= WIDTH);
+            assert!(header(transport, RowForm::USUAL).chars().count() <= WIDTH);
         }
     }
 
@@ -263,9 +308,20 @@ mod tests {
             let row = IntervalRow {
                 flows: vec![flow(0), flow(1023)],
             };
-            for line in row_lines(&row, Detail::Usual, FlowRows::Each) {
-                assert!(line.chars().count() <= WIDTH, "{line}");
-                assert!(line.contains(" *down"), "{line}");
+            for columns in [40, 50, 60, 79, WIDTH] {
+                let form = RowForm {
+                    width: LineWidth::of_columns(columns),
+                    ..RowForm::USUAL
+                };
+                let header = header(Transport::Tcp, form);
+                assert_eq!(header.contains("retransmit"), columns >= 50, "{header}");
+                assert_eq!(header.contains("cwnd"), columns >= 80, "{header}");
+                for line in row_lines(&row, form, FlowRows::Each) {
+                    assert!(line.chars().count() <= columns, "{columns}: {line}");
+                    assert_eq!(line.chars().count(), header.chars().count(), "{line}");
+                    assert!(line.contains(" *down"), "{line}");
+                    assert!(line.contains("bit/s"), "{line}");
+                }
             }
         }
     }
@@ -297,7 +353,7 @@ mod tests {
         let sum = sum(&row, Direction::Up).unwrap().udp.unwrap();
         assert_eq!((sum.lost, sum.reordered), (Some(7), Some(4)));
         assert_eq!(sum.jitter_rfc3550_us, Some(20.0));
-        let lines = row_lines(&row, Detail::Usual, FlowRows::SumOnly);
+        let lines = row_lines(&row, RowForm::USUAL, FlowRows::SumOnly);
         assert!(lines[0].contains(" 7 "), "{lines:?}");
         assert!(lines[0].ends_with("20 µs"), "{lines:?}");
     }

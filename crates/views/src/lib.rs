@@ -12,6 +12,7 @@ pub mod connect;
 pub mod csv;
 pub mod emphasis;
 pub mod findings;
+mod fitted_row;
 pub mod headline;
 mod idle_windows;
 pub mod interval_table;

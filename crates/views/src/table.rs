@@ -1,6 +1,6 @@
 //! The interval table as it grows: lines in a pipe, and in a terminal a region below them that is rewritten.
 
-use super::interval_table::{Detail, FlowRows, header, row_lines};
+use super::interval_table::{FlowRows, RowForm, header, row_lines};
 use super::sink::TextSink;
 use caudal_core::interval::IntervalRow;
 use caudal_core::plan::{Plan, Transport};
@@ -10,14 +10,16 @@ use std::time::Duration;
 const MAX_FLOWS_SHOWN: usize = 12;
 /// Tests shorter than this show no progress bar.
 const MIN_BAR_TIME: Duration = Duration::from_secs(3);
-/// Width of the progress bar in columns.
-const BAR: usize = 40;
+/// Maximum width of the progress bar in columns.
+const MAX_BAR: usize = 40;
+/// The columns beside the bar: the indentation of the rows, brackets and the time that is left.
+const BESIDE_BAR: usize = 30;
 
 /// The interval table of one run on its way to a sink.
 #[derive(Debug)]
 pub struct IntervalTable {
     transport: Transport,
-    detail: Detail,
+    form: RowForm,
     rewrites: bool,
     /// Lines of the rewritten region.
     region: usize,
@@ -28,10 +30,10 @@ pub struct IntervalTable {
 impl IntervalTable {
     /// The table for a plan, on this sink; its header is written with the first row.
     #[must_use]
-    pub fn new(sink: &dyn TextSink, plan: &Plan, detail: Detail) -> Self {
+    pub fn new(sink: &dyn TextSink, plan: &Plan, form: RowForm) -> Self {
         Self {
             transport: plan.transport(),
-            detail,
+            form,
             rewrites: sink.is_terminal(),
             region: 0,
             total: plan.bulk().and_then(|bulk| bulk.ticks().total()),
@@ -42,7 +44,7 @@ impl IntervalTable {
     /// Adds a row.
     pub fn row(&mut self, sink: &mut dyn TextSink, row: &IntervalRow) {
         if !std::mem::replace(&mut self.has_header, true) {
-            sink.line(&header(self.transport, self.detail));
+            sink.line(&header(self.transport, self.form));
         }
         let mut lines = String::new();
         if self.rewrites {
@@ -53,7 +55,7 @@ impl IntervalTable {
             } else {
                 FlowRows::Each
             };
-            for line in row_lines(row, self.detail, flows) {
+            for line in row_lines(row, self.form, flows) {
                 lines += &line;
                 lines.push('\n');
             }
@@ -64,7 +66,7 @@ impl IntervalTable {
             }
             self.region = region.len();
         } else {
-            for line in row_lines(row, self.detail, FlowRows::Each) {
+            for line in row_lines(row, self.form, FlowRows::Each) {
                 lines += &line;
                 lines.push('\n');
             }
@@ -83,7 +85,7 @@ impl IntervalTable {
     fn region_lines(&self, row: &IntervalRow) -> Vec<String> {
         let mut region = Vec::new();
         if row.flows.len() > 1 {
-            region.extend(row_lines(row, self.detail, FlowRows::Each));
+            region.extend(row_lines(row, self.form, FlowRows::Each));
             region.retain(|line| !line.contains(" sum "));
             if region.len() > MAX_FLOWS_SHOWN {
                 let more = region.len() - MAX_FLOWS_SHOWN;
@@ -109,12 +111,14 @@ impl IntervalTable {
             .filter(|total| *total >= MIN_BAR_TIME)?
             .as_secs_f64();
         let elapsed = row.flows.first()?.interval.end_s.min(total);
-        let full = ((elapsed / total * BAR as f64).round() as usize).min(BAR);
+        let columns = self.form.width.columns().unwrap_or(usize::MAX);
+        let bar = columns.saturating_sub(BESIDE_BAR).min(MAX_BAR);
+        let full = ((elapsed / total * bar as f64).round() as usize).min(bar);
         Some(format!(
             "{:>15}  [{}{}] {:.0} s left",
             "",
             "#".repeat(full),
-            ".".repeat(BAR - full),
+            ".".repeat(bar - full),
             (total - elapsed).max(0.0)
         ))
     }

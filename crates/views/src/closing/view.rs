@@ -4,7 +4,7 @@ use super::closing_lines::{ClosingLine, closing_lines, result_lines};
 use super::csv::{BulkRow, row_lines};
 use crate::capture::capture_lines;
 use crate::column;
-use crate::interval_table::Detail;
+use crate::interval_table::{Detail, RowForm};
 use crate::kind_view::{KindView, LiveView};
 use crate::sink::TextSink;
 use crate::table::IntervalTable;
@@ -55,7 +55,11 @@ impl KindView for BulkView {
             return None;
         };
         let plan = Plan::try_from(&agreement.plan).ok()?;
-        Some(Box::new(IntervalTable::new(sink, &plan, form.detail)))
+        let form = RowForm {
+            detail: form.detail,
+            width: form.width,
+        };
+        Some(Box::new(IntervalTable::new(sink, &plan, form)))
     }
 
     fn csv_header(&self) -> Option<String> {

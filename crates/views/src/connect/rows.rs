@@ -1,24 +1,27 @@
 //! The intervals of a test of the connection rate, a row each.
 
+use crate::fitted_row::{FittedCell, fitted_row};
 use crate::interval_table::span_text;
 use crate::text::time_us;
+use crate::width::LineWidth;
 use caudal_core::connect::ConnectInterval;
 
 /// The header of the rows; with a column for TLS handshakes where there are any.
 #[must_use]
-pub(super) fn header(tls: bool) -> String {
+pub(super) fn header(tls: bool, width: LineWidth) -> String {
     let times = [
         "connect",
         "p99",
         if tls { "handshake" } else { "max" },
         "1st byte",
     ];
-    cells("interval", "conn/s", "failed", &times.map(str::to_owned))
+    let times = times.map(str::to_owned);
+    cells("interval", "conn/s", "failed", times, width)
 }
 
 /// The row of an interval.
 #[must_use]
-pub(super) fn row(interval: &ConnectInterval, tls: bool) -> String {
+pub(super) fn row(interval: &ConnectInterval, tls: bool, width: LineWidth) -> String {
     let times = [
         interval.connect_p50_us,
         interval.connect_p99_us,
@@ -37,15 +40,29 @@ pub(super) fn row(interval: &ConnectInterval, tls: bool) -> String {
         &span_text(interval.start_s, interval.end_s),
         &per_s,
         &interval.failed.to_string(),
-        &times.map(|us| us.map_or_else(|| "–".to_owned(), time_us)),
+        times.map(|us| us.map_or_else(|| "–".to_owned(), time_us)),
+        width,
     )
 }
 
-fn cells(interval: &str, per_s: &str, failed: &str, times: &[String; 4]) -> String {
+fn cells(
+    interval: &str,
+    per_s: &str,
+    failed: &str,
+    times: [String; 4],
+    width: LineWidth,
+) -> String {
     let [connect, p99, third, first_byte] = times;
-    format!(
-        "{interval:>15}  {per_s:>8}  {failed:>6}  {connect:>9}  {p99:>9}  {third:>9}  {first_byte:>9}"
-    )
+    let cells = [
+        FittedCell::new(interval, 15, 0),
+        FittedCell::new(per_s, 10, 0),
+        FittedCell::new(failed, 8, 0),
+        FittedCell::new(connect, 11, 1),
+        FittedCell::new(p99, 11, 2),
+        FittedCell::new(third, 11, 3),
+        FittedCell::new(first_byte, 11, 4),
+    ];
+    fitted_row(&cells, width)
 }
 
 #[cfg(test)]
@@ -67,27 +84,34 @@ mod tests {
             first_byte_p50_us: None,
         };
         for tls in [false, true] {
-            let shown = row(&interval, tls);
+            let shown = row(&interval, tls, LineWidth::UNLIMITED);
             assert!(shown.chars().count() <= 80, "{shown}");
-            assert_eq!(header(tls).chars().count(), shown.chars().count());
+            for columns in [40, 50, 60, 70, 80] {
+                let width = LineWidth::of_columns(columns);
+                let narrow = row(&interval, tls, width);
+                assert!(narrow.chars().count() <= columns, "{narrow}");
+                assert_eq!(header(tls, width).chars().count(), narrow.chars().count());
+            }
+            let titles = header(tls, LineWidth::UNLIMITED);
+            assert_eq!(titles.chars().count(), shown.chars().count());
             assert!(
                 shown.contains("17.34 µs") && shown.ends_with('–'),
                 "{shown}"
             );
         }
         assert!(
-            row(&interval, true).contains("812"),
+            row(&interval, true, LineWidth::UNLIMITED).contains("812"),
             "{}",
-            row(&interval, true)
+            row(&interval, true, LineWidth::UNLIMITED)
         );
         let slow = ConnectInterval {
             per_s: 0.98,
             ..interval
         };
         assert!(
-            row(&slow, false).contains("  1.0  "),
+            row(&slow, false, LineWidth::UNLIMITED).contains("  1.0  "),
             "{}",
-            row(&slow, false)
+            row(&slow, false, LineWidth::UNLIMITED)
         );
     }
 }

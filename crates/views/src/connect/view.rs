@@ -8,6 +8,7 @@ use crate::column;
 use crate::kind_view::{KindView, LiveView};
 use crate::sink::TextSink;
 use crate::text_form::TextForm;
+use crate::width::LineWidth;
 use caudal_core::event::Event;
 use caudal_core::run::Run;
 
@@ -20,7 +21,7 @@ impl KindView for ConnectView {
         result_lines(run, form)
     }
 
-    fn live(&self, first: &Event, _: &dyn TextSink, _: TextForm) -> Option<Box<dyn LiveView>> {
+    fn live(&self, first: &Event, _: &dyn TextSink, form: TextForm) -> Option<Box<dyn LiveView>> {
         let Event::Agreed(agreement) = first else {
             return None;
         };
@@ -28,6 +29,7 @@ impl KindView for ConnectView {
         Some(Box::new(ConnectRows {
             tls: plan.tls == Some(true),
             has_header: false,
+            width: form.width,
         }))
     }
 
@@ -48,15 +50,16 @@ impl KindView for ConnectView {
 struct ConnectRows {
     tls: bool,
     has_header: bool,
+    width: LineWidth,
 }
 
 impl LiveView for ConnectRows {
     fn event(&mut self, sink: &mut dyn TextSink, event: &Event) {
         if let Event::Connections { interval } = event {
             if !std::mem::replace(&mut self.has_header, true) {
-                sink.line(&rows::header(self.tls));
+                sink.line(&rows::header(self.tls, self.width));
             }
-            sink.line(&rows::row(interval, self.tls));
+            sink.line(&rows::row(interval, self.tls, self.width));
         }
     }
 

@@ -35,7 +35,12 @@ impl KindView for RttView {
         self.closing(run, form)
     }
 
-    fn live(&self, first: &Event, sink: &dyn TextSink, _: TextForm) -> Option<Box<dyn LiveView>> {
+    fn live(
+        &self,
+        first: &Event,
+        sink: &dyn TextSink,
+        form: TextForm,
+    ) -> Option<Box<dyn LiveView>> {
         let plan = match first {
             Event::Agreed(agreement) => agreement.plan.rtt(),
             _ => None,
@@ -45,6 +50,7 @@ impl KindView for RttView {
         Some(Box::new(LiveRoundTrips {
             progress: plan.as_ref().map(Progress::new),
             has_header: false,
+            width: form.width,
         }))
     }
 
@@ -59,6 +65,7 @@ impl KindView for RttView {
 struct LiveRoundTrips {
     progress: Option<Progress>,
     has_header: bool,
+    width: LineWidth,
 }
 
 impl LiveView for LiveRoundTrips {
@@ -66,9 +73,9 @@ impl LiveView for LiveRoundTrips {
         match event {
             Event::RoundTrips(interval) => {
                 if !std::mem::replace(&mut self.has_header, true) {
-                    sink.line(&live_header());
+                    sink.line(&live_header(self.width));
                 }
-                sink.line(&live_row(interval));
+                sink.line(&live_row(interval, self.width));
             }
             Event::Size(size) => {
                 if let Some(progress) = &mut self.progress {
