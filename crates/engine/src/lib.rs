@@ -35,7 +35,7 @@ pub use caudal_host::{
     this_tool,
 };
 pub use caudal_transfer::{
-    ArchiveMember, PreparedContent, ServedDirectory, StoreDirectory, UnreadMember,
+    ArchiveMember, MAX_READ_BEFORE, PreparedContent, ServedDirectory, StoreDirectory, UnreadMember,
 };
 pub use caudal_wire::protocol::{PORT, Protocol};
 pub use client_refusal::ClientRefusal;

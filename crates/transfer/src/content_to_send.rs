@@ -128,7 +128,7 @@ impl ContentToSend {
         advance: &mut dyn FnMut(u64) -> bool,
     ) -> Result<PreparedContent, TransferFileError> {
         match self {
-            Self::Ready(content) => Ok(content),
+            Self::Ready(content) => content.with_digest(advance),
             Self::File(file) => PreparedContent::of_file(file, advance),
             Self::Generated {
                 bytes,

@@ -58,7 +58,7 @@ pub use content_to_send::{ContentToSend, PreparationPriority};
 pub use failure::TransferFailure;
 pub use handshake::{TlsAnswerer, TlsClient, TlsRequest};
 pub use mover_terms::{MoverControl, MoverTerms};
-pub use prepared_content::PreparedContent;
+pub use prepared_content::{MAX_READ_BEFORE, PreparedContent};
 pub use run_sink::RunSink;
 pub use served_directory::ServedDirectory;
 pub use sink_worker::SinkSignals;

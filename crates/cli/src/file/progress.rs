@@ -9,6 +9,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+/// The time without a byte after which the wait is explained, ns: the digest of a large content precedes its first byte.
+const DIGEST_SHOWN_NS: u64 = 1_000_000_000;
+
 /// The progress of the transfers on a terminal.
 pub(super) struct FileProgress {
     /// `None` where it is not shown.
@@ -69,6 +72,9 @@ impl FileProgress {
             .map_or(0.0, |total| progress.bytes as f64 / total as f64);
         let rate = match progress.at_ns {
             0 => String::new(),
+            at_ns if progress.bytes == 0 && at_ns > DIGEST_SHOWN_NS => {
+                ", computing the digest".to_owned()
+            }
             at_ns => format!(
                 ", {}",
                 text::bits(progress.bytes as f64 * 8e9 / at_ns as f64)

@@ -3,7 +3,7 @@
 use crate::support::{Scratch, bytes, generated, named, plan, server, tcp, transfer, transfer_at};
 use caudal_core::event::Event;
 use caudal_core::plan::{Direction, TcpTransferSettings, TransferPlan, TransferSink, TransferVia};
-use caudal_engine::{PreparedContent, TransferLocalOptions};
+use caudal_engine::{MAX_READ_BEFORE, PreparedContent, TransferLocalOptions};
 
 #[test]
 fn generated_content_arrives_in_both_directions_at_every_sink() {
@@ -40,6 +40,42 @@ fn generated_content_arrives_in_both_directions_at_every_sink() {
         }
     }
     assert_eq!(scratch.names(), [""; 0]);
+}
+
+#[test]
+fn a_large_file_is_read_when_the_server_has_accepted_it() {
+    let (source, stored) = (Scratch::new("large"), Scratch::new("stored"));
+    let content = bytes(MAX_READ_BEFORE as usize + 12_345);
+    let path = source.write("large", &content);
+    let file = PreparedContent::file(&path, "large").unwrap();
+    let server = server(TransferLocalOptions {
+        store: Some(stored.store()),
+        ..TransferLocalOptions::default()
+    });
+    for sendfile in [true, false] {
+        let plan = TransferPlan {
+            via: TransferVia::Tcp(TcpTransferSettings { sendfile, ..tcp() }),
+            overwrite: true,
+            ..plan(Direction::Up, file.content(), TransferSink::File)
+        };
+        let files = TransferLocalOptions {
+            content: Some(file.clone()),
+            ..TransferLocalOptions::default()
+        };
+        let outcome = transfer_at(server.local(), plan, files, &mut |_| ()).unwrap();
+        assert_eq!(outcome.failure, None);
+        assert!(stored.read("large") == content);
+    }
+    // One that has changed since it was named is not sent as what it was.
+    std::fs::write(&path, &content[1..]).unwrap();
+    let plan = plan(Direction::Up, file.content(), TransferSink::Discard);
+    let files = TransferLocalOptions {
+        content: Some(file),
+        ..TransferLocalOptions::default()
+    };
+    let outcome = transfer_at(server.local(), plan, files, &mut |_| ()).unwrap();
+    let failure = outcome.failure.unwrap().to_string();
+    assert!(failure.contains("has changed"), "{failure}");
 }
 
 #[test]
