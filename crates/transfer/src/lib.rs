@@ -63,5 +63,6 @@ pub use run_sink::RunSink;
 pub use served_directory::ServedDirectory;
 pub use sink_worker::SinkSignals;
 pub use source_file::SourceFile;
+pub use stall_watch::time_to_begin;
 pub use store_directory::{StoreDirectory, stored_name};
 pub use stored_file::StoredFile;

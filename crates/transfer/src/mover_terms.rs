@@ -1,7 +1,9 @@
 //! What a mover is given: what the ends have agreed on, and what its thread shares with the one that started it.
 
 use super::certificate::SessionCertificate;
-use caudal_core::plan::TransferPlan;
+use super::stall_watch::time_to_begin;
+use caudal_core::plan::{Direction, TransferPlan};
+use caudal_core::units::ByteCount;
 use caudal_flow::TestLimit;
 use caudal_wire::preamble::TestToken;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -22,6 +24,15 @@ pub struct MoverTerms<'a> {
     pub connect_time: Option<Duration>,
     /// The limits of the server, at the server.
     pub limit: Option<&'a TestLimit>,
+}
+
+impl MoverTerms<'_> {
+    /// The time that the other end has to begin, where it sends a content that takes longer than usual to read.
+    pub(crate) fn time_to_begin(&self) -> Option<Duration> {
+        let receives = self.is_client == (self.plan.direction == Direction::Down);
+        let total = self.plan.content.bytes().map(ByteCount::get);
+        time_to_begin(total).filter(|_| receives)
+    }
 }
 
 /// What the thread that moves a content shares with the one that started it.

@@ -2,6 +2,7 @@
 
 use super::failure::TransferFailure;
 use super::mover_terms::MoverControl;
+use super::prepared_content::MAX_READ_BEFORE;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -31,6 +32,15 @@ pub(crate) struct StallWatch<'a> {
 pub(crate) const fn time_for_digest(bytes: u64) -> Duration {
     let reading_s = bytes / DIGEST_BYTES_PER_S;
     Duration::from_secs(DIGEST_NS / 1_000_000_000 + reading_s)
+}
+
+/// The time that a sender has to begin with a content of `total` bytes, where that is longer than what any peer has: one that large is read
+/// for its digest first.
+#[must_use]
+pub fn time_to_begin(total: Option<u64>) -> Option<Duration> {
+    total
+        .filter(|bytes| *bytes > MAX_READ_BEFORE)
+        .map(time_for_digest)
 }
 
 impl<'a> StallWatch<'a> {

@@ -53,6 +53,8 @@ pub(super) struct QuicConnection {
     calls: Arc<AtomicU64>,
     /// The close code when the content cannot be read or written here.
     storage_code: AbortCode,
+    /// The time that a client has to begin.
+    time_to_begin: Duration,
 }
 
 impl QuicConnection {
@@ -90,6 +92,7 @@ impl QuicConnection {
             connection: None,
             calls: Arc::default(),
             storage_code,
+            time_to_begin: terms.time_to_begin().unwrap_or(IDLE_LIMIT),
         })
     }
 
@@ -118,11 +121,12 @@ impl QuicConnection {
             connection,
             calls,
             storage_code,
+            time_to_begin,
         } = self;
         let outcome = runtime.block_on(async {
             let endpoint = Opening::new(socket, settings.take(), *peer, Arc::clone(calls))?;
             let outcome = until_stopped(control.stop, async {
-                let open = endpoint.open(account).await?;
+                let open = endpoint.open(account, *time_to_begin).await?;
                 content(connection.insert(open), account).await
             })
             .await;
@@ -177,8 +181,12 @@ impl Opening {
         Ok(Self { endpoint, client })
     }
 
-    /// Opens it.
-    async fn open(&self, account: &mut SecureAccount) -> Result<Connection, TransferFailure> {
+    /// Opens it; a client has this time to begin.
+    async fn open(
+        &self,
+        account: &mut SecureAccount,
+        time_to_begin: Duration,
+    ) -> Result<Connection, TransferFailure> {
         let connecting = match &self.client {
             Some((config, peer)) => {
                 account.set_began(monotonic_ns(), None);
@@ -187,7 +195,7 @@ impl Opening {
                     .map_err(|cause| failure(&cause))?
             }
             None => {
-                let incoming = timeout(IDLE_LIMIT, self.endpoint.accept()).await;
+                let incoming = timeout(time_to_begin, self.endpoint.accept()).await;
                 let incoming = incoming
                     .ok()
                     .flatten()

@@ -3,6 +3,7 @@
 use super::account::HandshakeTimes;
 use super::drive::{Refusals, wait};
 use super::terms::{RbtTerms, arq};
+use crate::stall_watch::time_to_begin;
 use crate::{MoverControl, TransferFailure};
 use caudal_core::plan::ArqMode;
 use caudal_flow::random_bytes;
@@ -135,6 +136,8 @@ fn respond(
         .map_err(|cause| kernel("tell the peer's address", cause))?
         .to_string();
     let waiting_since = monotonic_ns();
+    let time_to_begin = time_to_begin(terms.total_bytes).filter(|_| !is_sender);
+    let give_up_ns = time_to_begin.map_or(GIVE_UP_NS, |time| time.as_nanos() as u64);
     let mut datagram = vec![0; DATAGRAM_BYTES];
     let mut refusals = Refusals::default();
     loop {
@@ -180,7 +183,7 @@ fn respond(
                 }
             }
         }
-        if monotonic_ns().saturating_sub(waiting_since) > GIVE_UP_NS {
+        if monotonic_ns().saturating_sub(waiting_since) > give_up_ns {
             return Err(TransferError::TimedOut.into());
         }
         wait(socket, None);

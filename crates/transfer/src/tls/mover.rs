@@ -84,13 +84,15 @@ fn carry<'s>(
 ) -> Result<(), TransferFailure> {
     set_timeouts(socket)?;
     let mut stream = TlsConnection::new(socket, SecureEnd::from_terms(terms)?)?;
-    let result = stream
-        .shake_hands(&mut StallWatch::new(control))
-        .and_then(|()| {
-            account.set_began(stream.first_ns(), terms.connect_time);
-            account.set_handshake();
-            content(&mut stream, account)
-        });
+    let mut watch = match terms.time_to_begin() {
+        Some(time) => StallWatch::patient(control, Some(time)),
+        None => StallWatch::new(control),
+    };
+    let result = stream.shake_hands(&mut watch).and_then(|()| {
+        account.set_began(stream.first_ns(), terms.connect_time);
+        account.set_handshake();
+        content(&mut stream, account)
+    });
     account.counts.calls = stream.calls();
     result
 }
