@@ -2,11 +2,12 @@
 
 use super::arriving_content::ArrivingContent;
 use super::content_source::{ContentCounts, ContentSource};
+use super::digest_time::time_for_digest;
 use super::failure::TransferFailure;
 use super::in_band_end::{InBandTrailer, closed};
 use super::mover_terms::MoverControl;
 use super::run_sink::RunSink;
-use super::stall_watch::{StallWatch, time_for_digest};
+use super::stall_watch::StallWatch;
 use caudal_core::units::BitRate;
 use caudal_flow::{TestLimit, WritePace, WritePacer, paced_block};
 use caudal_sys::clock::monotonic_ns;

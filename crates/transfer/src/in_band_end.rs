@@ -4,10 +4,11 @@
 //! number, and its BLAKE3 digest. Then it closes its direction. The receiver answers `W` when everything is written, and then `V` when
 //! the digest is equal or `M` when it is not. `W` is repeated while the digest is computed.
 
+use super::digest_time::time_for_digest;
 use super::failure::TransferFailure;
 use super::mover_terms::MoverControl;
 use super::run_sink::RunSink;
-use super::stall_watch::{StallWatch, time_for_digest};
+use super::stall_watch::StallWatch;
 use caudal_sys::clock::monotonic_ns;
 use std::io::{Read, Write};
 

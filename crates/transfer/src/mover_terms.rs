@@ -1,7 +1,7 @@
 //! What a mover is given: what the ends have agreed on, and what its thread shares with the one that started it.
 
 use super::certificate::SessionCertificate;
-use super::stall_watch::time_to_begin;
+use super::digest_time::time_to_begin;
 use caudal_core::plan::{Direction, TransferPlan};
 use caudal_core::units::ByteCount;
 use caudal_flow::TestLimit;

@@ -2,7 +2,6 @@
 
 use super::failure::TransferFailure;
 use super::mover_terms::MoverControl;
-use super::prepared_content::MAX_READ_BEFORE;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,10 +9,6 @@ use std::time::Duration;
 
 /// Maximum time without progress before the peer counts as gone, ns.
 const STALLED_NS: u64 = 30_000_000_000;
-/// The time that a peer has for a digest before it moves anything, ns, and the rate at which it reads the content for it at least, bytes a
-/// second: that of a disk, or of a processor that others use.
-const DIGEST_NS: u64 = 60_000_000_000;
-const DIGEST_BYTES_PER_S: u64 = 10_000_000;
 /// Maximum time of one read or write without progress between two checks of the watch.
 pub(crate) const STEP_TIMEOUT: Duration = Duration::from_millis(50);
 /// Maximum sleep between two checks of the watch, ns.
@@ -26,21 +21,6 @@ pub(crate) struct StallWatch<'a> {
     since_ns: Option<u64>,
     /// The time by which the peer is to begin, and the time that it had; `None` for any.
     begins: Option<(u64, Duration)>,
-}
-
-/// The time that a peer has to compute the digest of a content of `bytes`.
-pub(crate) const fn time_for_digest(bytes: u64) -> Duration {
-    let reading_s = bytes / DIGEST_BYTES_PER_S;
-    Duration::from_secs(DIGEST_NS / 1_000_000_000 + reading_s)
-}
-
-/// The time that a sender has to begin with a content of `total` bytes, where that is longer than what any peer has: one that large is read
-/// for its digest first.
-#[must_use]
-pub fn time_to_begin(total: Option<u64>) -> Option<Duration> {
-    total
-        .filter(|bytes| *bytes > MAX_READ_BEFORE)
-        .map(time_for_digest)
 }
 
 impl<'a> StallWatch<'a> {

@@ -3,7 +3,7 @@
 use super::account::HandshakeTimes;
 use super::drive::{Refusals, wait};
 use super::terms::{RbtTerms, arq};
-use crate::stall_watch::time_to_begin;
+use crate::digest_time::time_to_begin;
 use crate::{MoverControl, TransferFailure};
 use caudal_core::plan::ArqMode;
 use caudal_flow::random_bytes;
