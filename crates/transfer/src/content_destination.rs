@@ -1,13 +1,13 @@
 //! Where a content that arrives is put.
 
-use super::archive::{ArchiveDestination, ArchiveSink};
-use super::discard_sink::DiscardSink;
+use super::archive::ArchiveDestination;
 use super::file_sink::{Durability, FileSink};
 use super::nameless_file::NamelessFile;
 use super::run_sink::RunSink;
 use super::sink_worker::SinkSignals;
 use super::store_directory::StoreDirectory;
 use super::stored_file::{FileAttributes, StoredFile};
+use super::worker_sink::WorkerSink;
 use caudal_core::plan::{TransferContent, TransferPlan, TransferSink};
 use caudal_flow::TransferFileError;
 use std::io;
@@ -73,11 +73,11 @@ impl ContentDestination {
     /// When the kernel gives no thread.
     pub fn into_sink(self, signals: &SinkSignals) -> io::Result<Box<dyn RunSink>> {
         Ok(match self {
-            Self::Discard => Box::new(DiscardSink::start(signals)?),
+            Self::Discard => Box::new(WorkerSink::discarding(signals)?),
             Self::Kept(stored, sink) => {
                 Box::new(FileSink::kept(stored, durability(sink), signals)?)
             }
-            Self::Archive(destination) => Box::new(ArchiveSink::start(destination, signals)?),
+            Self::Archive(destination) => Box::new(destination.into_sink(signals)?),
             Self::Measured(NamelessFile { file, room }, sink) => {
                 Box::new(FileSink::measured(file, room, durability(sink), signals)?)
             }

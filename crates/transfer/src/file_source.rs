@@ -86,6 +86,11 @@ fn fill(
         if let Some(hasher) = &mut hasher {
             hasher.update(&run[..count]);
             if offset == total {
+                // Nothing else shows whether what it had before has changed with its growing.
+                if file.has_grown() {
+                    filler.fail(file.changed().to_string());
+                    return;
+                }
                 filler.set_digest(hasher.finalize().into());
             }
         }
@@ -163,5 +168,26 @@ mod tests {
         source.read(0, &mut read);
         assert!(read == content);
         assert_eq!(source.digest(), Some(blake3::hash(&content).into()));
+    }
+
+    #[test]
+    fn a_file_that_grows_is_no_other_only_where_its_digest_is_known_before() {
+        use std::io::Write;
+        let at = std::env::temp_dir().join(format!("caudal-grown-{}", std::process::id()));
+        fs::write(&at, b"before").unwrap();
+        let file = SourceFile::new(File::open(&at).unwrap(), "log").unwrap();
+        let mut log = File::options().append(true).open(&at).unwrap();
+        log.write_all(b", after").unwrap();
+        fs::remove_file(&at).unwrap();
+        let known = blake3::hash(b"before").into();
+        for (digest, fails) in [(Some(known), false), (None, true)] {
+            let source = FileSource::start(file.clone(), digest, 0, ReadAhead::On).unwrap();
+            while source.available() < 6 && source.failure().is_none() {
+                thread::yield_now();
+            }
+            let failure = source.failure().unwrap_or_default();
+            assert_eq!(failure.contains("has changed"), fails, "{failure}");
+            assert!(source.has_grown());
+        }
     }
 }

@@ -36,7 +36,7 @@ enum ContentOrigin {
     Generated(GeneratedContent),
     File(SourceFile),
     /// An archive.
-    Archive(Arc<[u8]>, [u8; 32]),
+    Archive(Arc<[u8]>),
     /// Standard input, until it was taken.
     StandardInput(AtomicBool),
 }
@@ -200,7 +200,7 @@ impl PreparedContent {
         let digest: [u8; 32] = blake3::hash(&built.bytes).into();
         let parts = ContentParts {
             content,
-            origin: ContentOrigin::Archive(built.bytes.into(), digest),
+            origin: ContentOrigin::Archive(built.bytes.into()),
             digest: OnceLock::from(digest),
             _room: None,
         };
@@ -257,8 +257,8 @@ impl PreparedContent {
                 let source = FileSource::start(file.clone(), digest, offset, read_ahead);
                 Box::new(source.map_err(failed)?)
             }
-            ContentOrigin::Archive(bytes, digest) => {
-                Box::new(ArchiveSource::new(Arc::clone(bytes), *digest))
+            ContentOrigin::Archive(bytes) => {
+                Box::new(ArchiveSource::new(Arc::clone(bytes), digest))
             }
             ContentOrigin::StandardInput(is_taken) => {
                 if is_taken.swap(true, Ordering::Relaxed) {

@@ -108,10 +108,15 @@ impl SourceFile {
     pub(super) fn check(&self) -> Result<(), TransferFileError> {
         match state_of(&self.file) {
             Ok(state) if state == self.state || state.bytes > self.state.bytes => Ok(()),
-            Ok(_) => Err(TransferFileError::Changed {
-                name: self.name.as_ref().to_owned(),
-            }),
+            Ok(_) => Err(self.changed()),
             Err(cause) => Err(TransferFileError::kernel("read", &self.name, cause)),
+        }
+    }
+
+    /// The error of a file that has changed.
+    pub(super) fn changed(&self) -> TransferFileError {
+        TransferFileError::Changed {
+            name: self.name.as_ref().to_owned(),
         }
     }
 

@@ -9,12 +9,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct ArchiveSource {
     bytes: Arc<[u8]>,
-    digest: [u8; 32],
+    digest: Option<[u8; 32]>,
 }
 
 impl ArchiveSource {
     /// The source of an archive of these bytes, which have this digest.
-    pub(crate) const fn new(bytes: Arc<[u8]>, digest: [u8; 32]) -> Self {
+    pub(crate) const fn new(bytes: Arc<[u8]>, digest: Option<[u8; 32]>) -> Self {
         Self { bytes, digest }
     }
 }
@@ -45,7 +45,7 @@ impl ContentSource for ArchiveSource {
     }
 
     fn digest(&self) -> Option<[u8; 32]> {
-        Some(self.digest)
+        self.digest
     }
 
     fn failure(&self) -> Option<String> {

@@ -1,7 +1,7 @@
 //! An archive from its files to its files.
 
 use super::entry::{EntryHeader, EntryKind, HEADER_BYTES, MAX_FILE_BYTES};
-use super::{ArchiveDestination, ArchiveMember, ArchiveSink, BuiltArchive};
+use super::{ArchiveDestination, ArchiveMember, BuiltArchive};
 use crate::run_sink::RunSink;
 use crate::sink_worker::SinkSignals;
 use crate::store_directory::StoreDirectory;
@@ -45,7 +45,7 @@ fn arrive(
     };
     let signals = SinkSignals::default();
     let destination = ArchiveDestination::new(plan, archive, store);
-    let mut sink = ArchiveSink::start(destination, &signals).unwrap();
+    let mut sink = destination.into_sink(&signals).unwrap();
     let outcome = bytes
         .chunks(piece)
         .try_for_each(|run| sink.write(run))

@@ -1,11 +1,11 @@
-//! A receiver's sink that stores the files of an archive, each as it is complete.
+//! Where the files of an archive are stored, each as it is complete.
 
 use super::entry::EntryKind;
 use super::reader::{ArchiveEntry, ArchiveReader};
-use crate::run_sink::RunSink;
-use crate::sink_worker::{SinkSignals, SinkTask, SinkWorker, cpu_ns_since};
+use crate::sink_worker::{SinkSignals, SinkTask, cpu_ns_since};
 use crate::store_directory::{FileToStore, StoreDirectory};
 use crate::stored_file::FileAttributes;
+use crate::worker_sink::WorkerSink;
 use caudal_core::plan::{FileArchive, TransferPlan, TransferSink};
 use caudal_flow::TransferFileError;
 use caudal_sys::clock::{CpuClock, monotonic_ns};
@@ -43,6 +43,21 @@ impl ArchiveDestination {
         }
     }
 
+    /// The sink.
+    ///
+    /// # Errors
+    /// When the kernel gives no thread.
+    pub(crate) fn into_sink(self, signals: &SinkSignals) -> io::Result<WorkerSink> {
+        let task = ArchiveTask {
+            destination: self,
+            reader: ArchiveReader::default(),
+            entries: 0,
+            hasher: blake3::Hasher::new(),
+            signals: signals.clone(),
+        };
+        WorkerSink::storing(task, signals)
+    }
+
     fn store(&self, entry: &ArchiveEntry<'_>) -> Result<(), String> {
         let header = &entry.header;
         let stored = match header.kind {
@@ -72,76 +87,7 @@ impl ArchiveDestination {
     }
 }
 
-/// A receiver's sink that stores the files of an archive, on a thread of its own.
-pub(crate) struct ArchiveSink {
-    worker: SinkWorker,
-    bytes: u64,
-    signals: SinkSignals,
-}
-
-impl ArchiveSink {
-    /// Starts its thread.
-    ///
-    /// # Errors
-    /// When the kernel gives none.
-    pub(crate) fn start(
-        destination: ArchiveDestination,
-        signals: &SinkSignals,
-    ) -> io::Result<Self> {
-        let task = ArchiveTask {
-            destination,
-            reader: ArchiveReader::default(),
-            entries: 0,
-            hasher: blake3::Hasher::new(),
-            signals: signals.clone(),
-        };
-        Ok(Self {
-            worker: SinkWorker::spawn(task, signals)?,
-            bytes: 0,
-            signals: signals.clone(),
-        })
-    }
-}
-
-impl RunSink for ArchiveSink {
-    fn write(&mut self, run: &[u8]) -> Result<(), String> {
-        self.bytes += run.len() as u64;
-        self.worker.take(run)
-    }
-
-    fn take(&mut self, run: Vec<u8>) -> Result<Option<Vec<u8>>, String> {
-        let offset = self.bytes;
-        self.bytes += run.len() as u64;
-        self.worker.store(run, offset)
-    }
-
-    fn flush(&mut self) -> Result<(), String> {
-        self.worker.flush()
-    }
-
-    fn begin_verification(&mut self, claimed: [u8; 32]) {
-        self.worker.verify(claimed, self.bytes);
-    }
-
-    fn verification(&mut self) -> Option<Result<bool, String>> {
-        self.worker.outcome()
-    }
-
-    fn written_ns(&self) -> Option<u64> {
-        let at_ns = self.signals.written_ns.load(Ordering::Relaxed);
-        (at_ns > 0).then_some(at_ns)
-    }
-
-    fn store_cpu_ns(&self) -> u64 {
-        self.signals.store_cpu_ns.load(Ordering::Relaxed)
-    }
-
-    fn synced_ns(&self) -> Option<u64> {
-        let at_ns = self.signals.synced_ns.load(Ordering::Relaxed);
-        (at_ns > 0).then_some(at_ns)
-    }
-}
-
+/// The work for the files of an archive.
 struct ArchiveTask {
     destination: ArchiveDestination,
     reader: ArchiveReader,
