@@ -1,7 +1,7 @@
 //! The interval table as it grows: lines in a pipe, and in a terminal a region below them that is rewritten.
 
 use super::interval_table::{FlowRows, RowForm, header, row_lines};
-use super::sink::TextSink;
+use super::sink::{TextSink, erase};
 use caudal_core::interval::IntervalRow;
 use caudal_core::plan::{Plan, Transport};
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl IntervalTable {
         }
         let mut lines = String::new();
         if self.rewrites {
-            lines += &self.erase_region();
+            lines += &erase(self.region);
             // The lines that stay are sums; each flow's latest values are below, rewritten.
             let flows = if row.flows.len() > 1 {
                 FlowRows::SumOnly
@@ -77,7 +77,7 @@ impl IntervalTable {
     /// Removes the rewritten region.
     pub fn end(&mut self, sink: &mut dyn TextSink) {
         if self.rewrites {
-            sink.write_with_controls(&self.erase_region());
+            sink.write_with_controls(&erase(self.region));
             self.region = 0;
         }
     }
@@ -95,14 +95,6 @@ impl IntervalTable {
         }
         region.extend(self.bar(row));
         region
-    }
-
-    fn erase_region(&self) -> String {
-        if self.region == 0 {
-            String::new()
-        } else {
-            format!("\x1b[{}A\x1b[J", self.region)
-        }
     }
 
     fn bar(&self, row: &IntervalRow) -> Option<String> {

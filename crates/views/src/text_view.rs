@@ -75,6 +75,7 @@ impl<S: TextSink> TextView<S> {
 
     fn finished(&mut self, run: &Run) {
         self.end_rewriting();
+        self.sink.start_line();
         let width = self.sink.line_width();
         let form = TextForm { width, ..self.form };
         let text =

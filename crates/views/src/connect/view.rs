@@ -59,6 +59,7 @@ impl LiveView for ConnectRows {
             if !std::mem::replace(&mut self.has_header, true) {
                 sink.line(&rows::header(self.tls, self.width));
             }
+            sink.start_line();
             sink.line(&rows::row(interval, self.tls, self.width));
         }
     }

@@ -1,7 +1,7 @@
 //! A path in a terminal while it is probed.
 
 use super::live_rows;
-use crate::sink::TextSink;
+use crate::sink::{TextSink, erase};
 use crate::text::truncated;
 use crate::width::USUAL_WIDTH;
 use caudal_core::path::PathRound;
@@ -20,7 +20,7 @@ impl PathProgress {
         if !sink.is_terminal() {
             return;
         }
-        let mut text = self.erase();
+        let mut text = erase(self.region);
         // A line that the terminal breaks in two could not be rewritten.
         let width = sink.line_width().columns().unwrap_or(USUAL_WIDTH);
         let lines = live_rows::lines(round, sink.terminal_lines());
@@ -35,16 +35,8 @@ impl PathProgress {
     /// Removes the table.
     pub fn end(&mut self, sink: &mut dyn TextSink) {
         if self.region > 0 {
-            sink.write_with_controls(&self.erase());
+            sink.write_with_controls(&erase(self.region));
             self.region = 0;
-        }
-    }
-
-    /// The text that removes what is rewritten.
-    fn erase(&self) -> String {
-        match self.region {
-            0 => String::new(),
-            lines => format!("\x1b[{lines}A\x1b[J"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::panels::panel_lines;
 use super::rows;
-use crate::sink::TextSink;
+use crate::sink::{TextSink, erase};
 use caudal_core::plan::QualityPlanRecord;
 use caudal_core::quality::QualityInterval;
 
@@ -55,7 +55,7 @@ impl QualityProgress {
             return;
         }
         self.intervals.push(*interval);
-        let mut text = self.erase();
+        let mut text = erase(self.region);
         let lines = panel_lines(&self.intervals, self.total_s);
         self.region = lines.len();
         for line in lines {
@@ -82,13 +82,5 @@ impl QualityProgress {
             self.line(sink);
         }
         self.region = 0;
-    }
-
-    /// The text that removes the region that is rewritten.
-    fn erase(&self) -> String {
-        match self.region {
-            0 => String::new(),
-            lines => format!("\x1b[{lines}A\x1b[J"),
-        }
     }
 }

@@ -75,6 +75,7 @@ impl LiveView for LiveRoundTrips {
                 if !std::mem::replace(&mut self.has_header, true) {
                     sink.line(&live_header(self.width));
                 }
+                sink.start_line();
                 sink.line(&live_row(interval, self.width));
             }
             Event::Size(size) => {
