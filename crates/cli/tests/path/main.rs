@@ -6,6 +6,7 @@
 mod support;
 
 mod answers;
+mod command;
 mod ends;
 mod hops;
 
@@ -20,7 +21,7 @@ const ANSWERS_AT_ONCE: usize = 3;
 fn main() -> ExitCode {
     let _awake = support::awake::Awake::keep();
     run_groups([
-        (AT_ONCE, trials_of![ends, hops]),
+        (AT_ONCE, trials_of![ends, hops, command]),
         (1, hops::capacities()),
         (ANSWERS_AT_ONCE, answers::trials()),
     ])
