@@ -84,7 +84,7 @@ impl NotSent {
         if self.lines.len() < MAX_LINES {
             self.lines.push(line);
         }
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
     }
 }
 
@@ -96,6 +96,35 @@ fn refused(transfer: &TransferRecord) -> Option<&RefusedFiles> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use caudal_core::plan::{FilePlanRecord, PlanRecord};
+    use caudal_core::transfer::{RefusedFile, TransferEnd};
+
+    #[test]
+    fn what_a_server_claims_to_have_refused_is_bounded_and_escaped() {
+        let file = RefusedFile {
+            name: "a\u{1b}[2J".into(),
+            reason: "no\nreason".into(),
+        };
+        let transfer = TransferRecord {
+            plan: PlanRecord::File(FilePlanRecord::default()),
+            changed: Vec::new(),
+            client: TransferEnd::default(),
+            server: Some(TransferEnd {
+                refused: Some(RefusedFiles {
+                    count: u64::MAX,
+                    first: vec![file; 200],
+                }),
+                ..TransferEnd::default()
+            }),
+            elapsed_s: 0.0,
+            failure: None,
+            cut_short: None,
+        };
+        let all = NotSent::new(&[], &[], &[transfer.clone(), transfer]);
+        let lines = all.lines();
+        assert_eq!(lines.len(), MAX_LINES + 1);
+        assert!(!lines.concat().contains(['\u{1b}', '\n']), "{lines:?}");
+    }
 
     #[test]
     fn the_first_have_a_line_each_and_all_are_counted() {
