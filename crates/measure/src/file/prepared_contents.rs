@@ -2,9 +2,13 @@
 
 use super::file_content::FileContent;
 use caudal_core::plan::Direction;
-use caudal_engine::{MAX_READ_BEFORE, PreparedContent, TransferFileError, UnreadMember};
+use caudal_engine::{PreparedContent, TransferFileError, UnreadMember};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// Maximum number of bytes that are generated before their transfer is asked for: more are made when the server has accepted them, as it
+/// waits longer for that.
+const MAX_GENERATED_BEFORE: u64 = 256 << 20;
 
 /// Contents made ready to be sent.
 #[derive(Debug)]
@@ -52,7 +56,7 @@ impl<'a> PreparedContents<'a> {
             return Ok(None);
         };
         let prepared = match content {
-            FileContent::Generated(bytes) if bytes.get() > MAX_READ_BEFORE => return Ok(None),
+            FileContent::Generated(bytes) if bytes.get() > MAX_GENERATED_BEFORE => return Ok(None),
             FileContent::Generated(bytes) => {
                 let directory = from_file.then_some(Path::new("."));
                 PreparedContent::generated(*bytes, self.seed, directory)?

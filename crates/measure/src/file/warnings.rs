@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 
 /// Maximum coefficient of variation without a warning: beyond it a mean says little.
 const MAX_VARIATION: f64 = 0.5;
+/// Minimum size of a transfer that pacing slows down noticeably, bytes.
+const MIN_PACED: u64 = 64 << 10;
 /// The probability of a false alarm over all cells.
 const FALSE_ALARM: f64 = 0.05;
 /// Minimum change from the first half of the runs to the second that is a drift, as a part of the first.
@@ -205,7 +207,10 @@ fn paced_loopback(doubts: &RunDoubts<'_>) -> Option<Warning> {
     let is_paced = |(protocol, name): (FileProtocol, &str)| {
         matches!(protocol, FileProtocol::Tcp | FileProtocol::Tls) && name == "bbr"
     };
-    (doubts.is_loopback && used.any(is_paced)).then(|| {
+    // What is over within the first round trips is not paced.
+    let mut sizes = doubts.report.runs.iter().map(|run| run.result.bytes);
+    let is_long = sizes.any(|bytes| bytes >= MIN_PACED);
+    (doubts.is_loopback && is_long && used.any(is_paced)).then(|| {
         Warning::new(
             WarningCode::PacedLoopback,
             "bbr paces what is sent over loopback, where there is no bottleneck to find",
