@@ -24,6 +24,12 @@ const CONFIDENCE: f64 = 0.95;
 const INTERVAL_S: f64 = 1.0;
 /// Maximum number of intervals: a day.
 const MAX_INTERVALS: usize = 86_400;
+/// Maximum number of flows: other series are named as left out.
+const MAX_FLOWS: usize = 1000;
+/// Maximum number of pings that are kept, with those that were lost.
+const MAX_PINGS: usize = 1_000_000;
+/// Maximum number of pings that are lost one after another: a larger gap is another count.
+const MAX_LOST_IN_A_ROW: u64 = 1000;
 
 /// A ping of a data file.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,7 +92,9 @@ impl FlentData {
             }
             let direction = direction_of(name);
             match (direction, values(name)) {
-                (Some(direction), Some(values)) => flows.extend(flow(direction, values, zero)),
+                (Some(direction), Some(values)) if flows.len() < MAX_FLOWS => {
+                    flows.extend(flow(direction, values, zero));
+                }
                 _ if name.starts_with("Ping (ms) ICMP") => {}
                 _ => missing.push(name.clone()),
             }
@@ -180,12 +188,19 @@ fn pings(values: &[Value], zero: f64) -> Vec<FlentPing> {
         };
         let at_s = t - zero;
         let sequence = number("seq").map(|seq| seq as u64);
+        if pings.len() >= MAX_PINGS {
+            break;
+        }
         if let (Some(last), Some(sequence)) = (last, sequence) {
-            // A gap of more than a minute's pings is another count.
-            let lost = sequence.saturating_sub(last + 1);
+            let missing = sequence.saturating_sub(last.saturating_add(1));
+            let lost = if missing > MAX_LOST_IN_A_ROW {
+                0
+            } else {
+                missing
+            };
             let from_s = pings.last().map_or(at_s, |ping| ping.at_s);
             let step_s = (at_s - from_s) / (lost + 1) as f64;
-            pings.extend((1..=lost.min(1000)).map(|nth| FlentPing {
+            pings.extend((1..=lost).map(|nth| FlentPing {
                 at_s: from_s + step_s * nth as f64,
                 us: None,
             }));
@@ -196,6 +211,8 @@ fn pings(values: &[Value], zero: f64) -> Vec<FlentPing> {
             us: Some(ms * 1e3),
         });
     }
+    // Their times are looked up.
+    pings.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
     pings
 }
 
@@ -255,23 +272,25 @@ impl LoadedLog {
     }
 
     fn trips(&self, from_s: f64, to_s: f64) -> Vec<Option<f64>> {
-        let within = |ping: &&FlentPing| (from_s..to_s).contains(&ping.at_s);
-        self.pings
-            .iter()
-            .filter(within)
-            .map(|ping| ping.us)
-            .collect()
+        let before = |time_s: f64| self.pings.partition_point(|ping| ping.at_s < time_s);
+        let within = self.pings.get(before(from_s)..before(to_s));
+        let within = within.unwrap_or_default().iter();
+        within.map(|ping| ping.us).collect()
     }
 
     /// Payload of a direction's flows between two times, bit/s: its count by receivers or by senders.
     fn rate(&self, direction: Direction, from_s: f64, to_s: f64) -> Option<f64> {
-        let flows = self.flows.iter().filter(|flow| flow.direction == direction);
-        let rows: Vec<&LogCounts> = flows.flat_map(|flow| &flow.intervals).collect();
-        if rows.is_empty() || to_s <= from_s {
+        let flows = || self.flows.iter().filter(|flow| flow.direction == direction);
+        if flows().next().is_none() || to_s <= from_s {
             return None;
         }
-        let bytes: f64 = rows
-            .iter()
+        // The rows of a flow follow one another.
+        let bytes: f64 = flows()
+            .flat_map(|flow| {
+                let first = flow.intervals.partition_point(|row| row.end_s <= from_s);
+                let rows = flow.intervals.iter().skip(first);
+                rows.take_while(|row| row.start_s < to_s)
+            })
             .map(|row| {
                 let common = row.end_s.min(to_s) - row.start_s.max(from_s);
                 row.bytes.unwrap_or(0.0) * (common / (row.end_s - row.start_s)).clamp(0.0, 1.0)
@@ -476,6 +495,26 @@ mod tests {
         // Whole seconds of each phase.
         assert_eq!(report.intervals.len(), 4 + 9);
         assert!(log.head.warnings[0].1.contains("VoIP::loss"));
+    }
+
+    #[test]
+    fn numbers_of_pings_that_cannot_be_fill_no_memory() {
+        let value = |t: f64, seq: f64| json!({"t": t, "val": 1.0, "seq": seq});
+        let values = [
+            value(1.0, 1.0),
+            value(2.0, 4.0),
+            value(3.0, 1e300),
+            value(2.5, 5.0),
+            value(4.0, 1e300),
+            value(5.0, 1e18),
+        ];
+        let pings = pings(&values, 0.0);
+        assert_eq!(pings.len(), 6 + 2);
+        assert!(pings.is_sorted_by(|one, other| one.at_s <= other.at_s));
+        let many: Vec<Value> = (0..3000)
+            .map(|nth| value(f64::from(nth), f64::from(nth) * 900.0))
+            .collect();
+        assert!(super::pings(&many, 0.0).len() <= MAX_PINGS + 1000);
     }
 
     #[test]
