@@ -36,6 +36,7 @@ pub use caudal_host::{
 };
 pub use caudal_transfer::{
     ArchiveMember, MAX_READ_BEFORE, PreparedContent, ServedDirectory, StoreDirectory, UnreadMember,
+    leads_within,
 };
 pub use caudal_wire::protocol::{PORT, Protocol};
 pub use client_refusal::ClientRefusal;

@@ -21,7 +21,7 @@ mod test_peer;
 mod throughput;
 
 pub use bulk_recorder::SummaryOptions;
-pub use caudal_engine::{ArchiveMember, UnreadMember};
+pub use caudal_engine::{ArchiveMember, UnreadMember, leads_within};
 pub use check::{CheckObserver, CheckRequest, MeasuredCheck, ProbedPathRequest};
 pub use connect::{ConnectRequest, is_of_this_host};
 pub use control::{MeasureControl, Observer, SilentObserver};

@@ -2,6 +2,7 @@
 
 use super::archive::ArchiveDestination;
 use super::file_sink::{Durability, FileSink};
+use super::holes::Holes;
 use super::nameless_file::NamelessFile;
 use super::run_sink::RunSink;
 use super::sink_worker::SinkSignals;
@@ -44,6 +45,7 @@ impl ContentDestination {
             (sink, TransferContent::File(file)) => {
                 let name = name(&file.name);
                 let mut stored = directory.stored_file(&name, file, plan.overwrite, resume)?;
+                stored.set_holes(Holes::of_plan(plan));
                 if plan.preserve {
                     stored.preserve(FileAttributes {
                         permissions: file.permissions,

@@ -1,5 +1,6 @@
 //! A receiver's sink that writes a file.
 
+use super::holes::Holes;
 use super::journal::is_equal;
 use super::run_sink::RunSink;
 use super::sink_worker::{SinkSignals, SinkTask, SinkWorker};
@@ -36,6 +37,7 @@ enum DigestOf {
 pub(super) struct FileSink {
     file: Arc<File>,
     offset: u64,
+    holes: Holes,
     worker: SinkWorker,
     digest_of: DigestOf,
     room: SharedRoom,
@@ -54,7 +56,7 @@ impl FileSink {
         durability: Durability,
         signals: &SinkSignals,
     ) -> io::Result<Self> {
-        let (file, offset) = (stored.part(), stored.resume_from());
+        let (file, offset, holes) = (stored.part(), stored.resume_from(), stored.holes());
         let room = stored.room();
         let task = KeptFile {
             digest: TreeDigest::new(stored.known_units().0),
@@ -62,7 +64,8 @@ impl FileSink {
             durability,
             signals: signals.clone(),
         };
-        Self::start((file, room), offset, DigestOf::Runs, task, signals)
+        let sink = Self::start((file, room), offset, DigestOf::Runs, task, signals)?;
+        Ok(Self { holes, ..sink })
     }
 
     /// The sink of a file that vanishes: a measurement. Its digest is computed when it has arrived, so that this takes no time from the
@@ -96,6 +99,7 @@ impl FileSink {
         Ok(Self {
             file,
             offset,
+            holes: Holes::Written,
             worker: SinkWorker::spawn(task, signals)?,
             digest_of,
             room,
@@ -122,7 +126,8 @@ impl FileSink {
 impl RunSink for FileSink {
     fn write(&mut self, run: &[u8]) -> Result<(), String> {
         self.take_room(run.len())?;
-        write_at(&self.file, run, self.offset)?;
+        let written = self.holes.write(&self.file, run, self.offset);
+        written.map_err(|cause| not_written(&cause))?;
         self.offset += run.len() as u64;
         match self.digest_of {
             DigestOf::Runs => self.worker.take(run),
@@ -163,12 +168,17 @@ impl RunSink for FileSink {
 /// Writes a run of a file.
 fn write_at(file: &File, run: &[u8], offset: u64) -> Result<(), String> {
     file.write_all_at(run, offset)
-        .map_err(|cause| match cause.raw_os_error() {
-            Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => {
-                "there is no space left for the file".to_owned()
-            }
-            _ => format!("the file cannot be written: {cause}"),
-        })
+        .map_err(|cause| not_written(&cause))
+}
+
+/// Why a file cannot be written, for people.
+fn not_written(cause: &io::Error) -> String {
+    match cause.raw_os_error() {
+        Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => {
+            "there is no space left for the file".to_owned()
+        }
+        _ => format!("the file cannot be written: {cause}"),
+    }
 }
 
 /// Writes a file to the disk where that is wanted, and takes note of the time.
@@ -209,7 +219,9 @@ impl KeptFile {
 
 impl SinkTask for KeptFile {
     fn write(&mut self, run: &[u8], offset: u64) -> Result<(), String> {
-        write_at(&self.stored.part(), run, offset)
+        let holes = self.stored.holes();
+        let written = holes.write(&self.stored.part(), run, offset);
+        written.map_err(|cause| not_written(&cause))
     }
 
     fn take(&mut self, run: &[u8]) -> Result<(), String> {

@@ -19,6 +19,7 @@ mod file_source;
 mod generated_content;
 mod generated_source;
 mod handshake;
+mod holes;
 mod in_band_content;
 mod in_band_end;
 mod journal;
@@ -51,7 +52,7 @@ mod tls;
 mod tree_digest;
 mod worker_sink;
 
-pub use archive::{ArchiveDestination, ArchiveMember, UnreadMember};
+pub use archive::{ArchiveDestination, ArchiveMember, UnreadMember, leads_within};
 pub use certificate::{CertificateFingerprint, SessionCertificate};
 pub use content_destination::ContentDestination;
 pub use content_source::ContentSource;

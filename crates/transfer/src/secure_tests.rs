@@ -104,6 +104,7 @@ impl SecureCase {
                 resume: false,
                 overwrite: false,
                 preserve: false,
+                sparse: false,
                 rate: Rate::Max,
                 congestion: None,
                 dscp: None,

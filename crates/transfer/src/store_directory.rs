@@ -5,15 +5,22 @@ use super::journal::JournalContent;
 use super::nameless_file::{NamelessFile, nameless_file_at};
 use super::store_quota::{QuotaUsedUp, StoreQuota, StoredBytes};
 use super::stored_file::{
-    FileAttributes, Replacement, StoredFile, check_destination, check_space, journal_name,
+    FileAttributes, Replacement, StoredFile, check_destination, check_space, is_reserved,
+    journal_name, part_name,
 };
 use caudal_core::plan::{FileIdentity, TransferContent, TransferPlan, check_file_name};
 use caudal_core::units::ByteCount;
 use caudal_flow::{ClientSource, TransferFileError};
-use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fstatvfs, syncfs};
+use rustix::fs::{
+    Access, AtFlags, Mode, OFlags, accessat, fstatvfs, readlinkat, renameat, symlinkat, syncfs,
+    unlinkat,
+};
+use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +34,17 @@ pub(super) struct FileToStore<'a> {
     pub(super) overwrite: bool,
     /// What it keeps beside its content; `None` for nothing.
     pub(super) attributes: Option<FileAttributes>,
+}
+
+/// What becomes of a link, or a file, of the name of a link that arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExistingLink {
+    /// The one that arrives takes its place.
+    Replaced,
+    /// It stays where it leads to the same place, and is an obstacle otherwise.
+    KeptIfSame,
+    /// It is an obstacle.
+    Refused,
 }
 
 /// The directory in which files that arrive are stored, in it and below it. Clones share it.
@@ -112,7 +130,7 @@ impl StoreDirectory {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         match open_beneath(self.directory.as_fd(), parent, flags, Mode::empty()) {
             Ok(parent) => check_destination(&parent, last, replacement(overwrite)),
-            Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(Errno::NOENT) => Ok(()),
             Err(cause) => Err(TransferFileError::kernel("write", name, cause)),
         }
     }
@@ -150,7 +168,7 @@ impl StoreDirectory {
             file.ok().map(File::from)
         };
         let mut journal = JournalContent::read(&open(&journal_name(name))?).ok()??;
-        journal.compare(&open(&super::stored_file::part_name(name))?);
+        journal.compare(&open(&part_name(name))?);
         let resume_from = journal.units.len() as u64 * super::tree_digest::UNIT_BYTES;
         (resume_from > 0).then(|| (journal.header.identity(), resume_from))
     }
@@ -243,6 +261,48 @@ impl StoreDirectory {
         Ok(())
     }
 
+    /// Makes a symbolic link. Where it leads is for the caller to check.
+    ///
+    /// # Errors
+    /// When the name is not allowed, there is something of that name that is to stay, there is no room, or the kernel refuses.
+    pub(super) fn make_link(
+        &self,
+        name: &str,
+        target: &OsStr,
+        existing: ExistingLink,
+    ) -> Result<(), TransferFileError> {
+        let room = self.room(None)?;
+        let (parent, last, mut made) = make_parent(&self.directory, name)?;
+        if is_reserved(last) {
+            return Err(TransferFileError::Reserved {
+                name: name.to_owned(),
+            });
+        }
+        let failed = |cause| TransferFileError::kernel("make the link", name, cause);
+        let exists = || TransferFileError::Exists {
+            name: name.to_owned(),
+        };
+        match symlinkat(target, &parent, last) {
+            Ok(()) => {}
+            Err(Errno::EXIST) if existing == ExistingLink::Replaced => {
+                replace_by_link(&parent, last, target).map_err(failed)?;
+            }
+            Err(Errno::EXIST) if existing == ExistingLink::KeptIfSame => {
+                let found = readlinkat(&parent, last, Vec::new()).map_err(|_| exists())?;
+                if found.as_bytes() != target.as_bytes() {
+                    return Err(exists());
+                }
+            }
+            Err(Errno::EXIST) => return Err(exists()),
+            Err(cause) => return Err(failed(cause)),
+        }
+        if let Some(mut room) = room {
+            room.keep();
+        }
+        made.keep();
+        Ok(())
+    }
+
     /// A file without a name, where there is room for this much.
     pub(super) fn nameless(&self, bytes: ByteCount) -> Result<NamelessFile, TransferFileError> {
         let room = self.room(Some(bytes))?;
@@ -251,6 +311,22 @@ impl StoreDirectory {
         check_space(&file, 0, bytes)?;
         Ok(NamelessFile { file, room })
     }
+}
+
+/// Puts a link in the place of a file or of another link, at once for everyone who looks. A directory stays.
+fn replace_by_link(parent: &OwnedFd, name: &str, target: &OsStr) -> rustix::io::Result<()> {
+    let part = part_name(name);
+    // A part of a file that was to have this name is of no use any more.
+    match unlinkat(parent, &*part, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(cause) => return Err(cause),
+    }
+    symlinkat(target, parent, &*part)?;
+    let renamed = renameat(parent, &*part, parent, name);
+    if renamed.is_err() {
+        let _ = unlinkat(parent, &*part, AtFlags::empty());
+    }
+    renamed
 }
 
 const fn replacement(overwrite: bool) -> Replacement {

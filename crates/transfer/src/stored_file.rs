@@ -1,6 +1,7 @@
 //! A file that arrives: written under another name, and renamed when it is complete.
 
 use super::beneath::MadeDirectories;
+use super::holes::Holes;
 use super::journal::{JournalContent, JournalHeader, JournalWriter};
 use super::source_file::PERMISSIONS;
 use super::store_quota::{QuotaUsedUp, StoredBytes};
@@ -81,6 +82,8 @@ pub struct StoredFile {
     is_complete: bool,
     /// What it keeps of the sender's file, beside the content.
     attributes: Option<FileAttributes>,
+    /// What becomes of blocks of zeros.
+    holes: Holes,
     /// What it takes of the quota of clients.
     room: SharedRoom,
     /// The directories that were made for it.
@@ -111,6 +114,7 @@ impl StoredFile {
             compared: 0,
             is_complete: false,
             attributes: None,
+            holes: Holes::Written,
             room: None,
             made: None,
         };
@@ -154,6 +158,16 @@ impl StoredFile {
     /// Has it keep these attributes.
     pub(super) const fn preserve(&mut self, attributes: FileAttributes) {
         self.attributes = Some(attributes);
+    }
+
+    /// Has it treat blocks of zeros so.
+    pub(super) const fn set_holes(&mut self, holes: Holes) {
+        self.holes = holes;
+    }
+
+    /// What becomes of blocks of zeros.
+    pub(super) const fn holes(&self) -> Holes {
+        self.holes
     }
 
     /// Takes what is written from now on out of this room; the directories that were made for it go with it.
@@ -307,13 +321,18 @@ pub(super) fn journal_name(name: &str) -> String {
     format!("{name}.part.journal")
 }
 
+/// `true` for a name that files have while they arrive.
+pub(super) fn is_reserved(name: &str) -> bool {
+    name.ends_with(".part") || name.ends_with(".part.journal")
+}
+
 /// Checks that a file can have this name in the end.
 pub(super) fn check_destination(
     directory: &OwnedFd,
     name: &str,
     replacement: Replacement,
 ) -> Result<(), TransferFileError> {
-    if name.ends_with(".part") || name.ends_with(".part.journal") {
+    if is_reserved(name) {
         return Err(TransferFileError::Reserved {
             name: name.to_owned(),
         });

@@ -1,6 +1,6 @@
-//! Small files and empty directories of a directory, sent together.
+//! Small files, empty directories and links of a directory, sent together.
 
-use super::local_files::LocalContents;
+use super::local_files::{LocalContents, LocalLink};
 use caudal_core::plan::FileArchive;
 use caudal_core::units::ByteCount;
 use caudal_measure::{ArchiveMember, FileContent};
@@ -12,11 +12,11 @@ const MAX_BYTES: u64 = 16 << 20;
 /// Maximum number of files that are sent together: so many are written to a disk well within the time that a receiver has for it.
 const MAX_ENTRIES: u32 = 2000;
 
-/// The contents with small files and empty directories joined, where that saves transfers.
+/// The contents with small files, empty directories and links joined, where that saves transfers.
 pub(super) fn joined(contents: LocalContents) -> LocalContents {
     let is_small = |content: &&FileContent| small_member(content).is_some();
     let small = contents.files.iter().filter(is_small).count();
-    if small < 2 && contents.directories.is_empty() {
+    if small < 2 && contents.directories.is_empty() && contents.links.is_empty() {
         return contents;
     }
     let mut archives: Vec<Archive> = Vec::new();
@@ -30,6 +30,10 @@ pub(super) fn joined(contents: LocalContents) -> LocalContents {
     for directory in contents.directories {
         let name = directory.name;
         add(&mut archives, ArchiveMember::Directory { name }, 0);
+    }
+    for LocalLink { target, name, .. } in contents.links {
+        let bytes = target.as_os_str().len() as u64;
+        add(&mut archives, ArchiveMember::Link { target, name }, bytes);
     }
     let count = archives.len();
     let titled = (1..).zip(archives).map(|(number, archive)| {
@@ -65,21 +69,27 @@ impl Archive {
         u32::try_from(self.members.len()).unwrap_or(u32::MAX)
     }
 
-    /// The numbers of its files and directories, as text.
+    /// The numbers of its files, directories and links, as text.
     fn counts(&self) -> String {
-        let is_file = |member: &&ArchiveMember| matches!(member, ArchiveMember::File { .. });
-        let files = self.members.iter().filter(is_file).count();
+        let [mut files, mut directories, mut links] = [0; 3];
+        for member in &self.members {
+            *match member {
+                ArchiveMember::File { .. } => &mut files,
+                ArchiveMember::Directory { .. } => &mut directories,
+                ArchiveMember::Link { .. } => &mut links,
+            } += 1;
+        }
         let of = |count: usize, one: &str, many: &str| match count {
             0 => None,
             1 => Some(format!("1 {one}")),
             count => Some(format!("{count} {many}")),
         };
-        let directories = self.members.len() - files;
-        let both = [
+        let each = [
             of(files, "file", "files"),
             of(directories, "empty directory", "empty directories"),
+            of(links, "link", "links"),
         ];
-        both.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        each.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 

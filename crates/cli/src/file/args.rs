@@ -71,9 +71,15 @@ pub struct FileArgs {
     /// Replace a file that exists
     #[arg(long, help_heading = "Content")]
     pub force: bool,
-    /// Keep the permissions of files and the times of their last change
+    /// Keep the permissions of files and the times of their last change, and symbolic links as --links does
     #[arg(short = 'a', long, help_heading = "Content")]
     pub preserve: bool,
+    /// Send the symbolic links of a directory as links, those that do not lead out of it
+    #[arg(short = 'l', long, help_heading = "Content")]
+    pub links: bool,
+    /// Make holes of blocks of zeros in the files that are stored
+    #[arg(short = 'S', long, help_heading = "Content")]
+    pub sparse: bool,
     /// The protocols to compare: tcp, tls, rbt, quic [default: tcp,rbt; tcp for a file]
     #[arg(long, value_name = "PROTOCOL,…", value_delimiter = ',', value_parser = file_protocol(), help_heading = "Protocol")]
     pub via: Vec<FileProtocol>,

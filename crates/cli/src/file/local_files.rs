@@ -5,7 +5,7 @@ use super::remote_file::checked_name;
 use crate::exit::Failure;
 use caudal_core::plan::check_file_name;
 use caudal_core::units::ByteCount;
-use caudal_measure::FileContent;
+use caudal_measure::{FileContent, leads_within};
 use std::fs::{self, File, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,8 @@ pub(super) struct LocalContents {
     pub(super) files: Vec<FileContent>,
     /// Directories in which there is nothing.
     pub(super) directories: Vec<EmptyDirectory>,
+    /// Symbolic links that are sent as such.
+    pub(super) links: Vec<LocalLink>,
     /// What is left out.
     pub(super) left_out: Vec<LeftOut>,
     /// The name of the directory; empty where it is none.
@@ -34,6 +36,26 @@ pub(super) struct EmptyDirectory {
     pub(super) path: PathBuf,
     /// Its name at the server.
     pub(super) name: String,
+}
+
+/// A symbolic link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LocalLink {
+    /// Its path.
+    pub(super) path: PathBuf,
+    /// Its name at the server.
+    pub(super) name: String,
+    /// Where it leads.
+    pub(super) target: PathBuf,
+}
+
+/// What becomes of symbolic links in a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinkChoice {
+    /// They are sent as links.
+    Sent,
+    /// They are left out.
+    LeftOut,
 }
 
 /// Something in a directory that is not sent.
@@ -64,7 +86,11 @@ pub(super) fn standard_input(args: &FileArgs) -> Result<FileContent, Failure> {
 ///
 /// # Errors
 /// When the file or the directory cannot be read, or the directory has nothing that can be sent.
-pub(super) fn local_contents(path: &Path, to: Option<&Path>) -> Result<LocalContents, Failure> {
+pub(super) fn local_contents(
+    path: &Path,
+    to: Option<&Path>,
+    links: LinkChoice,
+) -> Result<LocalContents, Failure> {
     let meta = fs::metadata(path).map_err(|cause| unreadable(path, &cause))?;
     if !meta.is_dir() {
         let named = to.unwrap_or_else(|| path.file_name().map_or(path, Path::new));
@@ -88,9 +114,9 @@ pub(super) fn local_contents(path: &Path, to: Option<&Path>) -> Result<LocalCont
         top: text(top)?.to_owned(),
         ..LocalContents::default()
     };
-    collect(path, text(top)?, MAX_DEPTH, &mut contents)?;
-    if contents.files.is_empty() {
-        let contents = contents.without_directories();
+    collect(path, text(top)?, (MAX_DEPTH, links), &mut contents)?;
+    if contents.files.is_empty() && contents.links.is_empty() {
+        let contents = contents.without_archives();
         let about = match contents.left_out.first() {
             Some(LeftOut { path, reason }) => {
                 format!(" that can be sent: {} is {reason}", path.display())
@@ -115,7 +141,7 @@ pub(super) fn local_contents(path: &Path, to: Option<&Path>) -> Result<LocalCont
 fn collect(
     directory: &Path,
     name: &str,
-    depth: usize,
+    (depth, links): (usize, LinkChoice),
     contents: &mut LocalContents,
 ) -> Result<(), Failure> {
     let mut paths = entries(directory).map_err(|cause| unreadable(directory, &cause))?;
@@ -130,10 +156,11 @@ fn collect(
         }
     }
     for path in paths {
-        if let Err(reason) = add(&path, name, depth, contents)? {
+        if let Err(reason) = add(&path, name, (depth, links), contents)? {
             contents.leave_out(&path, &reason);
         }
-        if contents.files.len() + contents.directories.len() > MAX_FILES {
+        let count = contents.files.len() + contents.directories.len() + contents.links.len();
+        if count > MAX_FILES {
             return Err(Failure::usage(
                 format!("--send: more than {MAX_FILES} files"),
                 "send an archive of them instead, from standard input",
@@ -153,7 +180,7 @@ fn entries(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn add(
     path: &Path,
     directory: &str,
-    depth: usize,
+    (depth, links): (usize, LinkChoice),
     contents: &mut LocalContents,
 ) -> Result<Result<(), String>, Failure> {
     let meta = match fs::symlink_metadata(path) {
@@ -170,11 +197,15 @@ fn add(
             return Ok(Err(format!("more than {MAX_DEPTH} directories deep")));
         }
         return match entries(path) {
-            Ok(_) => collect(path, &name, depth - 1, contents).map(Ok),
+            Ok(_) => collect(path, &name, (depth - 1, links), contents).map(Ok),
             Err(cause) => Ok(Err(format!("unreadable: {cause}"))),
         };
     }
     let file = match check_file_name(&name) {
+        Ok(()) if meta.is_symlink() && links == LinkChoice::Sent => {
+            let link = local_link(path, name);
+            return Ok(link.map(|link| contents.links.push(link)));
+        }
         Ok(()) => local_file(path, name, &meta),
         Err(cause) => Err(unnamable(&cause)),
     };
@@ -186,10 +217,13 @@ fn unnamable(cause: &dyn std::fmt::Display) -> String {
 }
 
 impl LocalContents {
-    /// The same without the empty directories, which only go with small files.
-    pub(super) fn without_directories(mut self) -> Self {
+    /// The same without empty directories and links, which only go with small files.
+    pub(super) fn without_archives(mut self) -> Self {
         for directory in std::mem::take(&mut self.directories) {
             self.leave_out(&directory.path, "an empty directory");
+        }
+        for link in std::mem::take(&mut self.links) {
+            self.leave_out(&link.path, "a symbolic link");
         }
         self.left_out
             .sort_by(|one, other| one.path.cmp(&other.path));
@@ -204,11 +238,24 @@ impl LocalContents {
     }
 }
 
+/// A symbolic link, when it stays in the directory that is sent; otherwise why it cannot be sent.
+fn local_link(path: &Path, name: String) -> Result<LocalLink, String> {
+    let target = fs::read_link(path).map_err(|cause| format!("unreadable: {cause}"))?;
+    if !leads_within(&name, &target) {
+        return Err("a symbolic link that leads out of the directory".to_owned());
+    }
+    Ok(LocalLink {
+        path: path.to_owned(),
+        name,
+        target,
+    })
+}
+
 /// A file, when it can be read and has a size; otherwise what it is.
 fn local_file(path: &Path, name: String, meta: &Metadata) -> Result<FileContent, String> {
     let kind = meta.file_type();
     let special = [
-        (kind.is_symlink(), "a symbolic link"),
+        (kind.is_symlink(), "a symbolic link (-l sends it)"),
         (kind.is_fifo(), "a named pipe"),
         (kind.is_socket(), "a socket"),
         (kind.is_char_device() || kind.is_block_device(), "a device"),
@@ -273,10 +320,23 @@ mod tests {
             fs::write(tree.join(file), file).unwrap();
         }
         std::os::unix::fs::symlink("/etc/passwd", tree.join("link")).unwrap();
-        let found = local_contents(&tree, None).unwrap();
+        let found = local_contents(&tree, None, LinkChoice::LeftOut).unwrap();
         assert_eq!(names(&found), ["tree/a", "tree/b", "tree/sub/c"]);
-        let one = local_contents(&tree.join("a"), Some(Path::new("other/name"))).unwrap();
+        let one = local_contents(
+            &tree.join("a"),
+            Some(Path::new("other/name")),
+            LinkChoice::LeftOut,
+        )
+        .unwrap();
         assert_eq!(names(&one), ["other/name"]);
+        std::os::unix::fs::symlink("../a", tree.join("sub/up")).unwrap();
+        let with_links = local_contents(&tree, None, LinkChoice::Sent).unwrap();
+        let links = with_links.links.iter();
+        let links: Vec<_> = links
+            .map(|link| (link.name.as_str(), link.target.as_path()))
+            .collect();
+        assert_eq!(links, [("tree/sub/up", Path::new("../a"))]);
+        assert!(with_links.left_out[0].reason.contains("leads out of"));
         fs::remove_dir_all(place).unwrap();
     }
 
@@ -291,7 +351,9 @@ mod tests {
         fs::write(tree.join(std::ffi::OsStr::from_bytes(b"z\xff")), "x").unwrap();
         std::os::unix::fs::symlink("good", tree.join("link")).unwrap();
         let pipe = std::os::unix::net::UnixListener::bind(tree.join("socket")).unwrap();
-        let found = local_contents(&tree, None).unwrap().without_directories();
+        let found = local_contents(&tree, None, LinkChoice::LeftOut)
+            .unwrap()
+            .without_archives();
         assert_eq!(names(&found), ["tree/good"]);
         let left_out: Vec<(String, &str)> = found
             .left_out
@@ -320,7 +382,7 @@ mod tests {
         drop(pipe);
         // With nothing else there is nothing to send.
         fs::remove_file(tree.join("good")).unwrap();
-        let failure = local_contents(&tree, None).unwrap_err();
+        let failure = local_contents(&tree, None, LinkChoice::LeftOut).unwrap_err();
         assert!(failure.message.contains("an empty directory"), "{failure}");
         fs::remove_dir_all(place).unwrap();
     }
@@ -335,15 +397,15 @@ mod tests {
             (PathBuf::from("/dev/null"), "no regular file"),
         ];
         for (path, words) in cases {
-            let failure = local_contents(&path, None).unwrap_err();
+            let failure = local_contents(&path, None, LinkChoice::LeftOut).unwrap_err();
             assert!(failure.message.contains(words), "{failure}");
             assert_eq!(failure.to_string().lines().count(), 1);
         }
         let empty = place.join("empty");
         fs::create_dir(&empty).unwrap();
-        let failure = local_contents(&empty, None).unwrap_err();
+        let failure = local_contents(&empty, None, LinkChoice::LeftOut).unwrap_err();
         assert!(failure.message.contains("has no files"), "{failure}");
-        assert!(local_contents(&empty, Some(Path::new("x"))).is_err());
+        assert!(local_contents(&empty, Some(Path::new("x")), LinkChoice::LeftOut).is_err());
         fs::remove_dir_all(place).unwrap();
     }
 }

@@ -31,6 +31,7 @@ fn transfer_plan(args: &FileArgs, cell: &ChosenCell, content: TransferContent) -
         resume: args.resume,
         overwrite: args.force,
         preserve: args.preserve,
+        sparse: args.sparse,
         rate: match args.rate {
             RateArg::Max => Rate::Max,
             RateArg::Limit(rate) => Rate::Limit(rate),

@@ -97,6 +97,8 @@ fn check_content(args: &FileArgs) -> Result<(), Failure> {
         ("--force", args.force),
         ("--to", args.to.is_some()),
         ("--preserve", args.preserve),
+        ("--links", args.links),
+        ("--sparse", args.sparse),
     ] {
         if is_given && !is_file {
             return refused(
@@ -242,6 +244,8 @@ mod tests {
             ("--force", "--force is for files"),
             ("--to x", "--to is for files"),
             ("-a", "--preserve is for files"),
+            ("-l", "--links is for files"),
+            ("-S", "--sparse is for files"),
             ("--send a --source file", "--source is for"),
             ("host --send - --resume", "standard input"),
             ("host --send - --repeat 5", "once only"),

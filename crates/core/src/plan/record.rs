@@ -198,6 +198,7 @@ mod tests {
             resume: false,
             overwrite: true,
             preserve: false,
+            sparse: false,
             rate: Rate::Max,
             congestion: None,
             dscp: None,

@@ -232,6 +232,8 @@ pub struct TransferPlan {
     pub overwrite: bool,
     /// `true` when a file keeps its permissions and the time of its last change.
     pub preserve: bool,
+    /// `true` when blocks of zeros become holes of a file that is stored.
+    pub sparse: bool,
     /// The maximum rate.
     pub rate: Rate,
     /// The congestion control asked for. RBT knows `cubic`, `newreno`, `bbr` and `fixed`, the last with [`Self::rate`].
@@ -455,6 +457,9 @@ pub struct FilePlanRecord {
     /// `true` when a file keeps its permissions and the time of its last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preserve: Option<bool>,
+    /// `true` when blocks of zeros become holes of a file that is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sparse: Option<bool>,
     /// The BLAKE3 fingerprint of the server's certificate, hexadecimal (TLS, QUIC).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<String>,
@@ -507,6 +512,7 @@ impl From<&TransferPlan> for FilePlanRecord {
             resume: Some(plan.resume),
             overwrite: Some(plan.overwrite),
             preserve: Some(plan.preserve),
+            sparse: Some(plan.sparse),
             certificate: plan.certificate.clone(),
             peer: None,
         }
@@ -529,8 +535,9 @@ impl TryFrom<&FilePlanRecord> for TransferPlan {
             resume_from: known(record.resume_from, "resume_from")?,
             resume: known(record.resume, "resume")?,
             overwrite: known(record.overwrite, "overwrite")?,
-            // Earlier versions kept neither.
+            // Earlier versions had neither.
             preserve: record.preserve.unwrap_or(false),
+            sparse: record.sparse.unwrap_or(false),
             rate: known(record.rate, "rate")?,
             congestion: congestion_name(&record.congestion),
             dscp: record.dscp.flatten(),
@@ -560,6 +567,7 @@ mod tests {
             resume: true,
             overwrite: false,
             preserve: false,
+            sparse: false,
             rate: Rate::Max,
             congestion: None,
             dscp: None,

@@ -159,6 +159,7 @@ fn an_existing_file_is_replaced_only_where_that_is_asked_for() {
     let plan = TransferPlan {
         overwrite: true,
         preserve: false,
+        sparse: false,
         ..plan(Direction::Up, file.content(), TransferSink::File)
     };
     let files = TransferLocalOptions {

@@ -114,6 +114,7 @@ pub fn plan(direction: Direction, content: TransferContent, sink: TransferSink) 
         resume: false,
         overwrite: false,
         preserve: false,
+        sparse: false,
         rate: Rate::Max,
         congestion: None,
         dscp: None,

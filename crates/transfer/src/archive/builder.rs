@@ -6,6 +6,7 @@ use caudal_core::plan::{FileArchive, MAX_ARCHIVE_BYTES, MAX_ARCHIVE_ENTRIES};
 use caudal_core::units::ByteCount;
 use std::fs::{Metadata, OpenOptions};
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -24,13 +25,20 @@ pub enum ArchiveMember {
         /// The name.
         name: String,
     },
+    /// A symbolic link.
+    Link {
+        /// Where it leads.
+        target: PathBuf,
+        /// Its name at the receiver.
+        name: String,
+    },
 }
 
 impl ArchiveMember {
     /// The size of an archive's entry for it, where it has this many bytes.
     #[must_use]
     pub const fn entry_bytes(&self, file_bytes: u64) -> u64 {
-        let (Self::File { name, .. } | Self::Directory { name }) = self;
+        let (Self::File { name, .. } | Self::Directory { name } | Self::Link { name, .. }) = self;
         (HEADER_BYTES + name.len()) as u64 + file_bytes
     }
 }
@@ -62,6 +70,13 @@ impl BuiltArchive {
                 ArchiveMember::Directory { name } => {
                     archive.add(EntryKind::Directory, name, &ReadFile::default());
                 }
+                ArchiveMember::Link { target, name } => {
+                    let target = ReadFile {
+                        content: target.as_os_str().as_bytes().to_vec(),
+                        ..ReadFile::default()
+                    };
+                    archive.add(EntryKind::Link, name, &target);
+                }
                 ArchiveMember::File { path, name } => match read(path) {
                     Ok(file) if archive.has_room(member, file.content.len()) => {
                         archive.add(EntryKind::File, name, &file);
@@ -90,7 +105,7 @@ impl BuiltArchive {
     fn add(&mut self, kind: EntryKind, name: &str, file: &ReadFile) {
         let content = file.content.as_slice();
         let digest = match kind {
-            EntryKind::File => blake3::hash(content).into(),
+            EntryKind::File | EntryKind::Link => blake3::hash(content).into(),
             EntryKind::Directory => [0; 32],
         };
         let header = EntryHeader {

@@ -1,15 +1,19 @@
 //! Where the files of an archive are stored, each as it is complete.
 
 use super::entry::EntryKind;
+use super::link_target::leads_within;
 use super::reader::{ArchiveEntry, ArchiveReader};
 use crate::sink_worker::{SinkSignals, SinkTask, cpu_ns_since};
-use crate::store_directory::{FileToStore, StoreDirectory};
+use crate::store_directory::{ExistingLink, FileToStore, StoreDirectory};
 use crate::stored_file::FileAttributes;
 use crate::worker_sink::WorkerSink;
 use caudal_core::plan::{FileArchive, TransferPlan, TransferSink};
 use caudal_flow::TransferFileError;
 use caudal_sys::clock::{CpuClock, monotonic_ns};
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -62,6 +66,21 @@ impl ArchiveDestination {
         let header = &entry.header;
         let stored = match header.kind {
             EntryKind::Directory => self.directory.make_directory(entry.name),
+            EntryKind::Link => {
+                if *blake3::hash(entry.content).as_bytes() != header.digest {
+                    return Err("its digest is not the sender's".to_owned());
+                }
+                let target = OsStr::from_bytes(entry.content);
+                if !leads_within(entry.name, Path::new(target)) {
+                    return Err("it leads out of the directory".to_owned());
+                }
+                let existing = match (self.resume, self.overwrite) {
+                    (_, true) => ExistingLink::Replaced,
+                    (true, false) => ExistingLink::KeptIfSame,
+                    (false, false) => ExistingLink::Refused,
+                };
+                self.directory.make_link(entry.name, target, existing)
+            }
             EntryKind::File => {
                 if *blake3::hash(entry.content).as_bytes() != header.digest {
                     return Err("its digest is not the sender's".to_owned());

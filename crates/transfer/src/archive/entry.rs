@@ -1,8 +1,9 @@
 //! The header of an entry of an archive.
 //!
 //! An archive is its entries, one behind the other. Each is a header of 51 bytes, the name, and the content of the file. The header has
-//! the kind (1 byte: `F` a file, `D` a directory), the length of the name (2), the size of the content (4), the permissions (4), the time of
-//! the last change, ns since 1970 (8), all little-endian, and the BLAKE3 digest of the content (32). A directory has zeros for the last three.
+//! the kind (1 byte: `F` a file, `D` a directory, `L` a symbolic link), the length of the name (2), the size of the content (4), the permissions (4), the time of
+//! the last change, ns since 1970 (8), all little-endian, and the BLAKE3 digest of the content (32). A directory has zeros for the last three;
+//! the content of a link is where it leads, without permissions and time.
 
 /// The bytes of a header.
 pub(super) const HEADER_BYTES: usize = 51;
@@ -10,12 +11,15 @@ pub(super) const HEADER_BYTES: usize = 51;
 pub(super) const MAX_NAME_BYTES: usize = 1024;
 /// Maximum size of a file in an archive, bytes.
 pub(super) const MAX_FILE_BYTES: usize = 1 << 20;
+/// Maximum length of where a link leads, bytes (PATH_MAX without the NUL).
+pub(super) const MAX_TARGET_BYTES: usize = 4095;
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
     File,
     Directory,
+    Link,
 }
 
 /// The header of an entry.
@@ -37,6 +41,7 @@ impl EntryHeader {
         bytes[0] = match self.kind {
             EntryKind::File => b'F',
             EntryKind::Directory => b'D',
+            EntryKind::Link => b'L',
         };
         bytes[1..3].copy_from_slice(&(self.name_bytes as u16).to_le_bytes());
         bytes[3..7].copy_from_slice(&(self.file_bytes as u32).to_le_bytes());
@@ -51,6 +56,7 @@ impl EntryHeader {
         let kind = match bytes[0] {
             b'F' => EntryKind::File,
             b'D' => EntryKind::Directory,
+            b'L' => EntryKind::Link,
             _ => return None,
         };
         let name_bytes = usize::from(u16::from_le_bytes([bytes[1], bytes[2]]));
@@ -59,6 +65,7 @@ impl EntryHeader {
         let max = match kind {
             EntryKind::File => MAX_FILE_BYTES,
             EntryKind::Directory => 0,
+            EntryKind::Link => MAX_TARGET_BYTES,
         };
         let (mut modified, mut digest) = ([0; 8], [0; 32]);
         modified.copy_from_slice(&bytes[11..19]);

@@ -3,6 +3,7 @@
 mod builder;
 mod destination;
 mod entry;
+mod link_target;
 mod reader;
 mod source;
 #[cfg(test)]
@@ -11,4 +12,5 @@ mod tests;
 pub(super) use builder::BuiltArchive;
 pub use builder::{ArchiveMember, UnreadMember};
 pub use destination::ArchiveDestination;
+pub use link_target::leads_within;
 pub(super) use source::ArchiveSource;

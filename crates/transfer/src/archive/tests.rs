@@ -24,6 +24,7 @@ fn plan(archive: &FileArchive) -> TransferPlan {
         resume: false,
         overwrite: false,
         preserve: false,
+        sparse: false,
         rate: Rate::Max,
         congestion: None,
         dscp: None,
@@ -183,6 +184,63 @@ fn what_is_there_is_kept_and_named_and_the_others_are_stored() {
 }
 
 #[test]
+fn links_are_kept_and_lead_nowhere_else() {
+    let to = ScratchDirectory::new("to");
+    let store = StoreDirectory::open(to.path()).unwrap();
+    let link = |target: &str, name: &str| ArchiveMember::Link {
+        target: target.into(),
+        name: name.to_owned(),
+    };
+    let built = BuiltArchive::of(&[
+        link("sub/file", "tree/link"),
+        link("../link", "tree/sub/other"),
+    ]);
+    let mut plan = plan(&built.describe());
+    let leads_to = |name: &str| std::fs::read_link(to.path().join(name)).unwrap();
+    let (outcome, refused) = arrive(&built.bytes, 9, &plan, &store);
+    assert_eq!((outcome, reasons(&refused)), (Ok(true), Vec::new()));
+    assert_eq!(leads_to("tree/link").as_os_str(), "sub/file");
+    assert_eq!(leads_to("tree/sub/other").as_os_str(), "../link");
+    // The same again: with --resume no obstacle.
+    assert_eq!(arrive(&built.bytes, 9, &plan, &store).1.count, 2);
+    plan.resume = true;
+    assert_eq!(arrive(&built.bytes, 9, &plan, &store).1.count, 0);
+    let elsewhere = BuiltArchive::of(&[link("sub", "tree/link"), link("x", "tree/sub")]);
+    let (_, refused) = arrive(&elsewhere.bytes, 9, &plan, &store);
+    let expected = [
+        "tree/link: it exists already",
+        "tree/sub: it exists already",
+    ];
+    assert_eq!(reasons(&refused), expected);
+    (plan.resume, plan.overwrite) = (false, true);
+    let (_, refused) = arrive(&elsewhere.bytes, 9, &plan, &store);
+    // A directory is not replaced.
+    assert_eq!(refused.count, 1, "{refused:?}");
+    assert_eq!(leads_to("tree/link").as_os_str(), "sub");
+    assert!(to.path().join("tree/sub").is_dir());
+    let one = FileArchive {
+        entries: 1,
+        bytes: ByteCount::new(1000),
+    };
+    plan.content = TransferContent::Archive(one);
+    for (name, target) in [
+        ("tree/escape", "../secret"),
+        ("tree/escape", "/etc/passwd"),
+        ("tree/escape", "link/.."),
+        ("tree/escape", ""),
+        ("../escape", "x"),
+        ("tree/escape.part", "x"),
+        ("tree/link/escape", "x"),
+    ] {
+        let bytes = forged(EntryKind::Link, name.as_bytes(), target.as_bytes());
+        let (outcome, refused) = arrive(&bytes, 10, &plan, &store);
+        assert_eq!((outcome, refused.count), (Ok(true), 1), "{name} → {target}");
+    }
+    assert_eq!(to.names(), ["tree"]);
+    assert!(!to.path().join("tree/escape").is_symlink());
+}
+
+#[test]
 fn a_name_leads_nowhere_else_and_a_quota_is_kept() {
     let to = ScratchDirectory::new("to");
     let inner = to.path().join("store");
@@ -235,7 +293,7 @@ fn what_is_no_archive_is_a_failure_and_stores_nothing_more() {
     let whole = forged(EntryKind::File, b"whole", b"content");
     let twice = [whole.clone(), forged(EntryKind::File, b"second", b"")].concat();
     let mut unknown = whole.clone();
-    unknown[0] = b'L';
+    unknown[0] = b'P';
     let mut huge = whole.clone();
     huge[3..7].copy_from_slice(&(MAX_FILE_BYTES as u32 + 1).to_le_bytes());
     let mut long = whole.clone();

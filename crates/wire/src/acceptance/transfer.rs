@@ -19,6 +19,7 @@ pub(super) fn check_transfer(
         resume,
         overwrite,
         preserve,
+        sparse,
         rate,
         congestion,
         dscp,
@@ -40,6 +41,7 @@ pub(super) fn check_transfer(
     }
     same("setting of replacement", &offered.overwrite, overwrite)?;
     same("setting of preservation", &offered.preserve, preserve)?;
+    same("setting of holes", &offered.sparse, sparse)?;
     check_rate(offered.rate, *rate)?;
     same("congestion control", &offered.congestion, congestion)?;
     same("DSCP", &offered.dscp, dscp)?;
@@ -97,6 +99,7 @@ mod tests {
             resume: true,
             overwrite: false,
             preserve: false,
+            sparse: false,
             rate: Rate::Max,
             congestion: None,
             dscp: None,
@@ -132,7 +135,7 @@ mod tests {
     #[test]
     fn a_server_may_not_change_any_other_setting_of_a_file_transfer() {
         let up = transfer(Direction::Up);
-        let changes: [fn(&mut TransferPlan); 11] = [
+        let changes: [fn(&mut TransferPlan); 12] = [
             |plan| plan.direction = Direction::Down,
             |plan| {
                 plan.via = TransferVia::Tcp(TcpTransferSettings {
@@ -154,6 +157,7 @@ mod tests {
             |plan| plan.resume = false,
             |plan| plan.overwrite = true,
             |plan| plan.preserve = true,
+            |plan| plan.sparse = true,
             |plan| plan.congestion = Some("cubic".to_owned()),
             |plan| plan.interval = Duration::from_secs(2),
             |plan| plan.same_machine = true,

@@ -12,6 +12,8 @@ trials! {
     small_files_go_together_over_each_protocol,
     what_a_server_does_not_store_of_a_directory_is_named,
     permissions_and_times_are_kept_both_ways,
+    links_are_sent_as_links_where_that_is_asked_for,
+    zeros_become_holes_over_each_protocol,
     what_cannot_be_sent_of_a_directory_is_named_and_keeps_nothing_back,
     standard_input_is_sent_to_its_end,
     a_file_is_compared_without_being_kept,
@@ -69,6 +71,61 @@ fn what_cannot_be_sent_of_a_directory_is_named_and_keeps_nothing_back() {
         codes.clone().any(|one| one["code"] == "files_left_out"),
         "{run}"
     );
+}
+
+fn links_are_sent_as_links_where_that_is_asked_for() {
+    let pair = FilePair::new();
+    let tree = pair.place.at("here/tree");
+    fs::create_dir_all(tree.join("sub")).unwrap();
+    fs::write(tree.join("a"), content(3)).unwrap();
+    std::os::unix::fs::symlink("../a", tree.join("sub/up")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", tree.join("out")).unwrap();
+    let ended = pair.runs("--send tree -l");
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    let out = "not sent: tree/out: a symbolic link that leads out of the directory";
+    assert!(ended.stdout.contains(out), "{ended:#?}");
+    let stored = pair.place.at("stored/tree/sub/up");
+    assert_eq!(fs::read_link(&stored).unwrap().as_os_str(), "../a");
+    assert_eq!(fs::read(&stored).unwrap(), content(3));
+    fs::remove_file(tree.join("out")).unwrap();
+    pair.runs("--send tree -a --resume").done();
+    pair.runs("--send tree -a --force").done();
+    // What was stored as a link is not read through.
+    pair.runs("--get tree/sub/up").failed(3, &["tree/sub/up"]);
+}
+
+fn zeros_become_holes_over_each_protocol() {
+    use std::os::unix::fs::MetadataExt;
+    let pair = FilePair::new();
+    let mut image = vec![0; 24 << 20];
+    image[(9 << 20)..(10 << 20)].copy_from_slice(&content(1 << 20));
+    fs::write(pair.place.at("here/disk.img"), &image).unwrap();
+    fs::write(pair.place.at("served/disk.img"), &image).unwrap();
+    let blocks = |name: &str| fs::metadata(pair.place.at(name)).unwrap().blocks() * 512;
+    for via in ["tcp", "tls", "rbt", "quic"] {
+        pair.runs(&format!("--send disk.img -S --force --via {via}"))
+            .done();
+        assert!(
+            fs::read(pair.place.at("stored/disk.img")).unwrap() == image,
+            "{via}"
+        );
+        assert!(blocks("stored/disk.img") < 4 << 20, "{via}");
+        pair.runs(&format!(
+            "--get disk.img --to got --sparse --force --via {via}"
+        ))
+        .done();
+        assert!(
+            fs::read(pair.place.at("here/got")).unwrap() == image,
+            "{via}"
+        );
+        assert!(
+            blocks("here/got") < 4 << 20,
+            "{via}: {}",
+            blocks("here/got")
+        );
+    }
+    pair.runs("--send disk.img --force").done();
+    assert!(blocks("stored/disk.img") >= 24 << 20);
 }
 
 fn a_directory_arrives_with_its_files() {
