@@ -108,9 +108,9 @@ impl LadderFigure {
             cut(&self.left, TEXT_SIZE, half),
             cut(&self.right, TEXT_SIZE, half),
         );
-        text_element(out, ("e", TEXT_SIZE, "start"), (LEFT - 4.0, y), &left);
+        text_element(out, ("", TEXT_SIZE, "start"), (LEFT - 4.0, y), &left);
         let end = WIDTH - MARGIN;
-        text_element(out, ("e", TEXT_SIZE, "end"), (end, y), &right);
+        text_element(out, ("", TEXT_SIZE, "end"), (end, y), &right);
         y + 6.0
     }
 }
@@ -125,7 +125,7 @@ fn draw_arrow(out: &mut String, arrow: &LadderArrow, top: f64) -> f64 {
     let time = cut(&arrow.time, TEXT_SIZE, 88.0);
     text_element(out, ("m", TEXT_SIZE, "end"), (LEFT - 12.0, y + 4.0), &time);
     let words = cut(&arrow.words, TEXT_SIZE, room);
-    text_element(out, ("e", TEXT_SIZE, "middle"), (middle, y - 5.0), &words);
+    text_element(out, ("", TEXT_SIZE, "middle"), (middle, y - 5.0), &words);
     let (from, to, class, inward) = match arrow.way {
         LadderWay::Right => (LEFT, RIGHT, "s0", -HEAD.1),
         LadderWay::Left => (RIGHT, LEFT, "s1", HEAD.1),

@@ -141,7 +141,7 @@ fn draw_source(out: &mut String, name: &str, (width, y): (f64, f64)) {
     let square = rectangle((LINE - half, y - half), (LINE + half, y + half));
     let _ = writeln!(out, "<path class=\"d\" d=\"{square}\"/>");
     let name = cut(name, TEXT_SIZE, width - WORDS - MARGIN);
-    text_element(out, ("e", TEXT_SIZE, "start"), (WORDS, y + 4.0), &name);
+    text_element(out, ("", TEXT_SIZE, "start"), (WORDS, y + 4.0), &name);
 }
 
 /// Draws a hop around `y`, its number at its left and its words at its right.
@@ -165,7 +165,7 @@ fn draw_hop(out: &mut String, hop: &PathFigureHop, (width, y): (f64, f64)) {
     let name = cut(&hop.name, TEXT_SIZE, room);
     let class = match hop.mark {
         PathFigureMark::Silent => "m",
-        PathFigureMark::Router | PathFigureMark::Host => "e",
+        PathFigureMark::Router | PathFigureMark::Host => "",
     };
     if hop.detail.is_empty() {
         text_element(out, (class, TEXT_SIZE, "start"), (WORDS, y + 4.0), &name);
@@ -181,7 +181,7 @@ fn draw_link(out: &mut String, link: &PathFigureLink, (width, from): (f64, f64))
     let (class, scale) = if link.is_narrow {
         ("t", BOLD_WIDTH)
     } else {
-        ("e", 1.0)
+        ("", 1.0)
     };
     let room = width - WORDS - MARGIN;
     let lines = wrap(&link.label, TEXT_SIZE * scale, room);

@@ -57,9 +57,14 @@ pub(crate) fn text_element(
     (x, y): (f64, f64),
     words: &str,
 ) {
+    // Words without a class have the colour of the figure.
+    let class = match class {
+        "" => String::new(),
+        class => format!("class=\"{class}\" "),
+    };
     let _ = writeln!(
         out,
-        "<text class=\"{class}\" font-size=\"{size}\" text-anchor=\"{anchor}\" x=\"{}\" y=\"{}\">{}</text>",
+        "<text {class}font-size=\"{size}\" text-anchor=\"{anchor}\" x=\"{}\" y=\"{}\">{}</text>",
         coordinate(x),
         coordinate(y),
         escaped(words)

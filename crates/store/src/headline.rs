@@ -18,7 +18,7 @@ use caudal_core::transfer::FileReport;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Headline {
     /// The one result of a kind whose result is not a goodput, a loss or a round-trip time, as text: the narrow link of a path, the grade and
-    /// the added delay of a test of latency under load, connections per second. Absent for the others, and in runs of earlier versions.
+    /// the added delay of a test of latency under load, connections per second, the goodput of each protocol of a comparison of file transfers. Absent for the others, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// The payload received, bit/s, all directions together.
@@ -189,10 +189,14 @@ fn grade(report: &QualityReport) -> String {
     )
 }
 
-/// The headline of file transfers: of one cell its goodput and loss; of several there is no one goodput.
+/// The headline of file transfers: of one cell its goodput and loss; of several there is no one goodput, but one of each protocol with the
+/// last content, which is the largest, or a number of files.
 fn of_transfers(report: &FileReport) -> Headline {
     let [cell] = report.cells.as_slice() else {
-        return Headline::default();
+        return Headline {
+            result: several_transfers(report),
+            ..Headline::default()
+        };
     };
     Headline {
         goodput_bps: cell.goodput_bps,
@@ -201,6 +205,26 @@ fn of_transfers(report: &FileReport) -> Headline {
         retransmits: cell.retransmitted,
         ..Headline::default()
     }
+}
+
+fn several_transfers(report: &FileReport) -> Option<String> {
+    const MAX_PROTOCOLS: usize = 2;
+    let last = report.cells.last()?;
+    if !report.is_campaign() {
+        let verified = report.cells.iter().filter(|cell| cell.n > 0).count();
+        return Some(format!("{verified} of {} transfers", report.cells.len()));
+    }
+    let content = last.cell.content();
+    let cells = report.cells.iter();
+    let goodputs = cells.filter(|cell| cell.cell.content() == content);
+    let each: Vec<String> = goodputs
+        .filter_map(|cell| {
+            let goodput = Unit::BitPerSecond.show(cell.goodput_bps?);
+            Some(format!("{} {goodput}", cell.cell.name()))
+        })
+        .take(MAX_PROTOCOLS)
+        .collect();
+    (!each.is_empty()).then(|| each.join(", "))
 }
 
 /// The headline of a test of the connection rate: a handshake is a round trip.
@@ -417,5 +441,37 @@ mod tests {
         assert_eq!(result(without).as_deref(), Some("no grade"));
         let (shown, _) = headline("rtt-tcp");
         assert_eq!(shown.result, None);
+    }
+
+    #[test]
+    fn several_file_transfers_have_the_goodput_of_each_protocol_or_their_number() {
+        use serde_json::json;
+        let cell = |via: &str, file: &str, goodput_bps: Option<f64>| {
+            let settings =
+                json!({"write_bytes": 262_144, "mss": null, "no_delay": true, "sendfile": false});
+            let via = match via {
+                "quic" => json!("quic"),
+                via => json!({via: settings}),
+            };
+            json!({"via": via, "file": file, "n": u64::from(goodput_bps.is_some()), "times": {"handshake_ns": 0}, "goodput_bps": goodput_bps})
+        };
+        let result = |cells: Value| {
+            let report = json!({
+                "seed": 1, "discarded": 0, "goal": {"error": 0.1, "confidence": 0.95}, "cells": cells, "runs": [],
+            });
+            of_transfers(&serde_json::from_value(report).unwrap()).result
+        };
+        let compared = json!([
+            cell("tcp", "a", Some(1e6)),
+            cell("quic", "a", Some(2e6)),
+            cell("tcp", "b", Some(17.89e6)),
+            cell("quic", "b", Some(18.25e6)),
+        ]);
+        assert_eq!(
+            result(compared).as_deref(),
+            Some("tcp 17.89 Mbit/s, quic 1400 18.25 Mbit/s")
+        );
+        let files = json!([cell("tcp", "a", Some(1e6)), cell("tcp", "b", None)]);
+        assert_eq!(result(files).as_deref(), Some("1 of 2 transfers"));
     }
 }

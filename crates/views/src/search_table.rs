@@ -59,13 +59,7 @@ pub fn row(trial: &SearchTrial) -> String {
         &trial.lost.to_string(),
         &percent(trial.loss),
         &format!("{low} to {high}"),
-        match trial.outcome {
-            TrialOutcome::Held => "held",
-            TrialOutcome::Failed => "failed",
-            TrialOutcome::Queueing => "filled a queue",
-            TrialOutcome::Unreached => "not reached",
-            TrialOutcome::Undecided => "repeated",
-        },
+        trial.outcome.in_text(),
     ])
 }
 

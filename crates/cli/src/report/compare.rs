@@ -5,8 +5,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
 use caudal_report::compare::{
     CompareError, CompareOptions, Comparison, RegressionOutcome, Side, SideError, SidePart,
-    compare_sides, comparison_as_junit, comparison_as_markdown, comparison_lines,
-    difference_figure, side_parts,
+    compare_sides, comparison_as_html, comparison_as_junit, comparison_as_markdown,
+    comparison_lines, difference_figure, side_parts,
 };
 use caudal_store::Store;
 use caudal_views::interval_table::Detail;
@@ -58,6 +58,9 @@ pub struct CompareArgs {
     /// Write a JUnit file for CI into FILE: a test case for each metric that --fail-if-worse decides
     #[arg(long, value_name = "FILE", requires = "fail_if_worse")]
     pub junit: Option<PathBuf>,
+    /// Write the comparison as a page into FILE: one file without scripts, for any browser
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Write the comparison as Markdown into FILE
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
@@ -122,6 +125,9 @@ pub(super) fn compare(
         if let Some(path) = &args.svg {
             out.line(&format!("figure: {}", path.display()));
         }
+        if let Some(path) = &args.html {
+            out.line(&format!("page: {}", path.display()));
+        }
     }
     out.finish()?;
     let outcome = comparison.regression.map(|regression| regression.outcome);
@@ -145,6 +151,9 @@ fn write_files(comparison: &Comparison, args: &CompareArgs) -> Result<(), Failur
     }
     if let Some(path) = &args.markdown {
         write(path, &comparison_as_markdown(comparison))?;
+    }
+    if let Some(path) = &args.html {
+        write(path, &comparison_as_html(comparison))?;
     }
     if let Some(path) = &args.svg {
         let figure = difference_figure(comparison).ok_or_else(|| {

@@ -220,7 +220,14 @@ fn junit_and_markdown_say_what_the_exit_code_says() {
             "- **cannot tell:** goodput: 5 of A and 3 of B",
         ),
     ] {
-        let files = ["--junit", "out.xml", "--markdown", "out.md"];
+        let files = [
+            "--junit",
+            "out.xml",
+            "--markdown",
+            "out.md",
+            "--html",
+            "out.html",
+        ];
         let ended = documents.check(&before, side, &files);
         assert_eq!(ended.code, Some(code), "{ended:#?}");
         let xml = fs::read_to_string(documents.0.join("out.xml")).unwrap();
@@ -237,6 +244,18 @@ fn junit_and_markdown_say_what_the_exit_code_says() {
         let text = fs::read_to_string(documents.0.join("out.md")).unwrap();
         assert!(text.contains(markdown), "{text}");
         assert!(text.contains("\n| goodput | 940"), "{text}");
+        let page = fs::read_to_string(documents.0.join("out.html")).unwrap();
+        let badge = match code {
+            0 => "<div class=\"badge holds\"><dt>B against A</dt><dd><strong>not worse",
+            5 => "<div class=\"badge fails\"><dt>B against A</dt><dd><strong>worse",
+            _ => "<div class=\"badge open\"><dt>B against A</dt><dd><strong>cannot tell",
+        };
+        assert!(page.contains(badge), "{page}");
+        // The difference is drawn where there is one.
+        assert_eq!(page.contains("<svg"), code != 6, "{code}");
+        let change = "<strong>↓ −";
+        assert_eq!(page.contains(change), code != 0, "{code}");
+        assert!(!page.contains("<script"), "{page}");
     }
 }
 

@@ -232,7 +232,7 @@ fn tags() {
     import(&place, "before", &[941.2, 938.7, 940.1, 942.3, 939.9]);
     import(&place, "after", &[925.0, 930.2, 928.8, 934.1, 927.5]);
     let text = place.says("compare tag:before tag:after").done().stdout;
-    let verdict = "goodput: B is 11.32 Mbit/s (1.2 %) slower: 95 % CI 7.195 Mbit/s to 15.45";
+    let verdict = "goodput: B is 11.32 Mbit/s (1.2 %) slower: 95 % CI 7.195–15.45 Mbit/s";
     assert!(text.replace("\n  ", " ").contains(verdict), "{text}");
     assert!(
         text.lines().all(|line| line.chars().count() <= 80),

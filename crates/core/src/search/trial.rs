@@ -31,6 +31,18 @@ impl TrialOutcome {
             Self::Undecided => "undecided",
         }
     }
+
+    /// The outcome for people.
+    #[must_use]
+    pub const fn in_text(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Failed => "failed",
+            Self::Queueing => "filled a queue",
+            Self::Unreached => "not reached",
+            Self::Undecided => "repeated",
+        }
+    }
 }
 
 /// One trial.

@@ -2,5 +2,6 @@
 
 mod direction_result;
 mod report;
+mod trials;
 
 pub(crate) use report::{BulkReport, push_direction};

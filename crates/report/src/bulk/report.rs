@@ -1,6 +1,7 @@
 //! The report of bulk transfers.
 
 use super::direction_result::{DirectionResult, add_directions};
+use super::trials;
 use crate::compare::run_metrics::RunMetrics;
 use crate::export::figures::{
     lines_figure, loss_figure, numbered, rates_figure, rtt_figure, window_figure, with_arrivals,
@@ -82,10 +83,12 @@ impl KindReport for BulkReport {
             }
         };
         let end_s = end_of(&flows).unwrap_or(0.0);
+        // One below the other, so that their axes of time agree.
         let figures = figures
             .into_iter()
-            .map(|figure| figure.map(|figure| with_episodes(figure, &run.episodes, end_s)));
+            .map(|figure| vec![figure.map(|figure| with_episodes(figure, &run.episodes, end_s))]);
         vec![
+            ("Trials", run.search().map_or_else(Vec::new, trials::blocks)),
             ("Runs", runs(&run.repeats)),
             ("Figures", numbered(figures.collect())),
             (

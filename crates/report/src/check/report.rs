@@ -58,7 +58,7 @@ impl KindReport for CheckRunReport {
             return Vec::new();
         };
         vec![
-            ("What was measured", vec![figure_table(report)]),
+            ("What was measured", vec![figure_table(report, &host(run))]),
             ("What it is good for", vec![use_table(&report.uses)]),
         ]
     }
@@ -139,19 +139,19 @@ fn metrics(report: &CheckReport) -> Vec<CheckMetric> {
     all
 }
 
-/// The lines that the command shows, without the commands.
-fn figure_table(report: &CheckReport) -> Block {
+/// The host as it was given; `HOST` where that is not known.
+fn host(run: &Run) -> String {
+    run.plan
+        .peer()
+        .map_or_else(|| "HOST".to_owned(), ToString::to_string)
+}
+
+/// The lines that the command shows, each with the command that measures it closely.
+fn figure_table(report: &CheckReport, host: &str) -> Block {
     let rows = lines(report).into_iter().map(|line| {
-        let (text, command) = line
-            .strip_suffix(']')
-            .and_then(|line| line.rsplit_once(" ["))
-            .unwrap_or((&line, ""));
-        let (name, figures) = text.split_at(text.len().min(11));
-        let cells = vec![
-            Cell::new(figures.trim().to_owned()),
-            Cell::new(format!("caudal {command} HOST")),
-        ];
-        (name.trim().to_owned(), cells)
+        let command = format!("caudal {} {host}", line.command);
+        let cells = vec![Cell::new(line.text), Cell::new(command)];
+        (line.name.to_owned(), cells)
     });
     Block::Table(Table {
         caption: "What was measured, and the command that measures it closely".to_owned(),

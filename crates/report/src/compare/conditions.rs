@@ -1,5 +1,6 @@
 //! The conditions of the runs of a side: the tool, the machines, the plans and the experiment, as far as they are recorded.
 
+use caudal_core::quantity::Unit;
 use serde::Serialize;
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -122,12 +123,35 @@ impl ConditionDifference {
     /// The condition for people: the machine and the name of the property, the names of the kernel's settings as they are.
     #[must_use]
     pub fn name(&self) -> String {
+        if let Some(setting) = self.what.strip_prefix("plan.") {
+            return match setting {
+                "end.time_ns" => "duration".to_owned(),
+                setting => {
+                    let (words, _) = words_and_unit(setting);
+                    words.replace(['.', '_'], " ")
+                }
+            };
+        }
         match self.what.split_once(".sysctls.") {
             Some((machine, setting)) => format!("{machine} {setting}"),
             None => self
                 .what
                 .replace("machine.meanwhile.", "machine, during the run: "),
         }
+    }
+
+    /// The values of a side for people: those of a plan with their unit.
+    #[must_use]
+    pub fn in_text(&self, values: &[String]) -> Vec<String> {
+        let unit = self.what.strip_prefix("plan.").map(words_and_unit);
+        let Some((_, Some((unit, factor)))) = unit else {
+            return values.to_vec();
+        };
+        let shown = values.iter().map(|value| match value.parse::<f64>() {
+            Ok(number) => unit.show(number * factor),
+            Err(_) => value.clone(),
+        });
+        shown.collect()
     }
 
     /// `true` for the same property of the client as it reports it and as the machine that it was recorded on has it.
@@ -142,6 +166,24 @@ impl ConditionDifference {
             && property(&self.what) == property(&other.what)
             && (&self.first, &self.second) == (&other.first, &other.second)
     }
+}
+
+/// A key without the unit at its end, and that unit with the factor to the one in which values are shown.
+fn words_and_unit(key: &str) -> (&str, Option<(Unit, f64)>) {
+    const UNITS: [(&str, Unit, f64); 6] = [
+        ("_ns", Unit::Seconds, 1e-9),
+        ("_us", Unit::Seconds, 1e-6),
+        ("_ms", Unit::Seconds, 1e-3),
+        ("_s", Unit::Seconds, 1.0),
+        ("_bps", Unit::BitPerSecond, 1.0),
+        ("_bytes", Unit::Bytes, 1.0),
+    ];
+    for (end, unit, factor) in UNITS {
+        if let Some(words) = key.strip_suffix(end) {
+            return (words, Some((unit, factor)));
+        }
+    }
+    (key, None)
 }
 
 /// `true` when the values of a condition differ.
@@ -255,6 +297,28 @@ mod tests {
                 "client.load_average",
             ]
         );
+    }
+
+    #[test]
+    fn what_was_asked_for_has_its_unit() {
+        let difference = |what: &str, value: &str| {
+            let difference = ConditionDifference {
+                what: what.to_owned(),
+                first: vec![value.to_owned()],
+                second: Vec::new(),
+            };
+            let values = difference.in_text(&difference.first);
+            format!("{} {}", difference.name(), values.join(", "))
+        };
+        for (what, value, text) in [
+            ("plan.end.time_ns", "5000000000", "duration 5 s"),
+            ("plan.flow.rate_bps", "2000000", "flow rate 2 Mbit/s"),
+            ("plan.window_bytes", "65536", "window 65 536 B"),
+            ("plan.directions", "up", "directions up"),
+            ("client.kernel", "6.1", "client.kernel 6.1"),
+        ] {
+            assert_eq!(difference(what, value), text);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use caudal_stats::SideSummary;
 use caudal_views::interval_table::Detail;
 
 use super::comparison::{ComparedMetric, Comparison};
-use super::format::{trimmed, value_text};
+use super::format::{change_text, value_text};
 
 /// Maximum number of metrics shown; JSON has all.
 const MAX_SHOWN: usize = 60;
@@ -81,8 +81,8 @@ pub fn comparison_lines(comparison: &Comparison, detail: Detail) -> Vec<String> 
         format!(
             "{}: A {}, B {}",
             one.name(),
-            first_values(&one.first),
-            first_values(&one.second)
+            first_values(&one.in_text(&one.first)),
+            first_values(&one.in_text(&one.second))
         )
     });
     let unmatched = [
@@ -104,24 +104,13 @@ fn change_line(cell: &ComparedMetric, room: usize) -> Vec<String> {
     let (Some(first), Some(second)) = (&cell.first, &cell.second) else {
         return Vec::new();
     };
-    let (a, b) = (first.mean.mean, second.mean.mean);
     let show = |value: f64| value_text(cell.unit, value);
-    let sign = |value: f64| if value < 0.0 { "−" } else { "+" };
-    let change = if a == b {
-        "= no change".to_owned()
-    } else {
-        let arrow = if b > a { "↑" } else { "↓" };
-        let part = (a != 0.0).then(|| (b - a) / a.abs());
-        let part = part.map_or_else(String::new, |part| {
-            format!("{}{} %, ", sign(part), trimmed(part.abs() * 100.0))
-        });
-        format!("{arrow} {part}{}{}", sign(b - a), show((b - a).abs()))
-    };
     let line = format!(
-        "{:<room$}  {} → {}  {change}",
+        "{:<room$}  {} → {}  {}",
         cell.name(),
-        show(a),
-        show(b)
+        show(first.mean.mean),
+        show(second.mean.mean),
+        change_text(cell.unit, first, second)
     );
     if line.chars().count() <= MAX_LINE {
         return vec![line];
@@ -148,7 +137,7 @@ fn side_lines(comparison: &Comparison) -> Vec<String> {
 }
 
 /// The metrics: first those that differ, last those without a result.
-fn differences_first(cells: &[ComparedMetric]) -> Vec<&ComparedMetric> {
+pub(super) fn differences_first(cells: &[ComparedMetric]) -> Vec<&ComparedMetric> {
     let mut cells: Vec<&ComparedMetric> = cells.iter().collect();
     cells.sort_by_key(|cell| match &cell.result {
         Some(found) if found.differs => 0,

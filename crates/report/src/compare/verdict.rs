@@ -6,7 +6,7 @@ use caudal_stats::{MIN_TRIALS_OF_INTERVAL, NotComparable, SideSummary};
 
 use super::comparison::ComparedMetric;
 use super::direction::find_metric;
-use super::format::{trimmed, value_text};
+use super::format::{trimmed, value_span, value_text};
 
 /// The comparative for a value above or below another.
 fn word(metric: &str, unit: Option<Unit>, above: bool) -> &'static str {
@@ -55,11 +55,10 @@ pub fn verdict(cell: &ComparedMetric, confidence: f64, count: usize) -> String {
         };
         let also = near.map_or_else(String::new, |near| format!("; still {near}"));
         return format!(
-            "B is {}{relative} {}: {level} {} to {}{also}",
+            "B is {}{relative} {}: {level} {}{also}",
             show(difference.mean.abs()),
             word(&cell.metric, cell.unit, above),
-            show(low),
-            show(high),
+            value_span(cell.unit, low, high),
         );
     }
     if let Some(near) = near {
@@ -104,11 +103,10 @@ fn within_run(cell: &ComparedMetric, show: &dyn Fn(f64) -> String) -> Option<Str
         (-within.high, -within.low)
     };
     Some(format!(
-        "within these two runs B is {} {}: {level} {} to {}{caveat}",
+        "within these two runs B is {} {}: {level} {}{caveat}",
         show(within.mean.abs()),
         word(&cell.metric, cell.unit, within.mean > 0.0),
-        show(ends.0),
-        show(ends.1),
+        value_span(cell.unit, ends.0, ends.1),
     ))
 }
 

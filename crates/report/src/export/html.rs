@@ -144,7 +144,8 @@ fn table(table: &Table) -> Markup {
         }
     };
     html! {
-        div.scroll { "\n"
+        // A table wider than the screen is scrolled, with the keyboard too.
+        div.scroll tabindex="0" role="group" aria-label=(table_label(table)) { "\n"
             table { "\n"
                 @if !table.caption.is_empty() {
                     caption { (printable(&table.caption)) } "\n"
@@ -175,6 +176,14 @@ fn table(table: &Table) -> Markup {
             } "\n"
         }
         @if let Some(note) = &table.note { "\n" p.note { (printable(note)) } }
+    }
+}
+
+/// The name of a table for a screen reader.
+fn table_label(table: &Table) -> String {
+    match table.caption.as_str() {
+        "" => printable(&format!("table of {}", table.corner)),
+        caption => printable(caption),
     }
 }
 

@@ -3,7 +3,7 @@
 mod capture_section;
 pub(crate) mod figures;
 mod headline;
-mod html;
+pub(crate) mod html;
 pub(crate) mod markdown;
 pub(crate) mod page;
 mod run_page;

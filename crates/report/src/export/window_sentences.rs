@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(
             of_direction(&summary),
             [
-                "84 600 B were advertised of the 784 000 B that the path needs.",
+                "84 608 B were advertised of the 783 972 B that the path needs.",
                 "Next step: use 8 flows at once."
             ]
         );
@@ -84,7 +84,7 @@ mod tests {
         let trips: RoundTripSummary = serde_json::from_value(trips).unwrap();
         assert_eq!(
             of_round_trips(&trips),
-            ["The path from client to server needs a window of 784 000 B."]
+            ["The path from client to server needs a window of 783 972 B."]
         );
     }
 }

@@ -27,7 +27,7 @@ pub fn quantity(name: &str) -> AxisQuantity {
     }
 }
 
-/// A value with its unit, three digits: what a sentence needs.
+/// A value with its unit, with the digits that it has in a terminal and without zeros at the end of a round number.
 #[must_use]
 pub fn about(value: f64, unit: Unit) -> String {
     let shown = match unit {
@@ -42,10 +42,13 @@ pub fn about(value: f64, unit: Unit) -> String {
             };
             return format!("{value:.digits$} {}", unit.name());
         }
-        _ => unit.show(rounded(value, 3)),
+        _ => unit.show(value),
     };
     let (number, rest) = shown.split_once(' ').unwrap_or((&shown, ""));
-    // Four digits are shown; of three the last is a zero behind the point.
+    // What was measured keeps its digits, what is a round number does not.
+    if !is_round(value) {
+        return shown;
+    }
     let number = if number.contains('.') && !number.contains('e') {
         number.trim_end_matches('0').trim_end_matches('.')
     } else {
@@ -58,14 +61,14 @@ pub fn about(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The value with so many significant digits.
-fn rounded(value: f64, digits: i32) -> f64 {
+/// `true` for a value of at most three significant digits.
+fn is_round(value: f64) -> bool {
     if value == 0.0 || !value.is_finite() {
-        return value;
+        return true;
     }
-    let power = 10_f64.powi(digits - 1 - value.abs().log10().floor() as i32);
-    let rounded = (value * power).round() / power;
-    if rounded.is_finite() { rounded } else { value }
+    let power = 10_f64.powi(2 - value.abs().log10().floor() as i32);
+    let scaled = value * power;
+    !scaled.is_finite() || (scaled - scaled.round()).abs() < 1e-6
 }
 
 /// Two values of one unit, the unit once where it is the same: `0.4 to 235 Mbit/s`.
@@ -184,21 +187,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_have_three_digits_and_say_a_unit_once() {
+    fn sentences_have_the_digits_of_a_terminal_and_say_a_unit_once() {
         for (value, unit, words) in [
-            (235_123_456.0, Unit::BitPerSecond, "235 Mbit/s"),
+            (235_123_456.0, Unit::BitPerSecond, "235.1 Mbit/s"),
             (400_000.0, Unit::BitPerSecond, "400 kbit/s"),
             (0.0123, Unit::Share, "1.23 %"),
             (1.0, Unit::Share, "100 %"),
-            (0.001_234, Unit::Seconds, "1.23 ms"),
+            (0.001_234, Unit::Seconds, "1.234 ms"),
             (0.0, Unit::BitPerSecond, "0 bit/s"),
             (12.5, Unit::Segments, "12.5 segments"),
-            (0.987_65, Unit::Ratio, "0.988"),
+            (0.987_65, Unit::Ratio, "0.9877"),
+            (7_400_312.0, Unit::BitPerSecond, "7.400 Mbit/s"),
+            (7_400_000.0, Unit::BitPerSecond, "7.4 Mbit/s"),
         ] {
             assert_eq!(about(value, unit), words);
         }
         let pairs = [
-            (235.4e6, 1e6, "235 to 1 Mbit/s"),
+            (235.4e6, 1e6, "235.4 to 1 Mbit/s"),
             (235e6, 4e5, "235 Mbit/s to 400 kbit/s"),
         ];
         for (from, to, words) in pairs {

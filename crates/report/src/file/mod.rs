@@ -1,5 +1,6 @@
 //! File transfers in reports, comparisons and exports.
 
+mod figure;
 mod report;
 mod section;
 

@@ -1,7 +1,9 @@
 //! The report of file transfers.
 
+use super::figure::figure;
 use super::section;
 use crate::compare::run_metrics::RunMetrics;
+use crate::export::figures::numbered;
 use crate::export::page::Block;
 use crate::export::value_table::{ValueRow, ValueTable};
 use crate::kind_report::KindReport;
@@ -23,8 +25,11 @@ impl KindReport for FileRunReport {
     }
 
     fn sections(&self, run: &Run, _: &[SampleSeries]) -> Vec<(&'static str, Vec<Block>)> {
-        let tables = run.file().map_or_else(Vec::new, section::tables);
-        vec![("Transfers", tables)]
+        let Some(report) = run.file() else {
+            return Vec::new();
+        };
+        let drawn = numbered(vec![vec![figure(report)]]);
+        vec![("Figures", drawn), ("Transfers", section::tables(report))]
     }
 
     fn values(&self, run: &Run, row: &ValueRow<'_>, table: &mut ValueTable) {

@@ -1,7 +1,8 @@
 //! The result of file transfers in a report.
 
+use super::figure::parts;
 use crate::export::page::{Block, Cell, Table, TableColumn};
-use crate::export::wording::about;
+use crate::export::wording::{about, count, sentence};
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::transfer::{FileReport, TransferCellReport, TransferRatio};
 
@@ -22,6 +23,30 @@ pub fn sentences(report: &FileReport) -> Vec<String> {
             let (content, name) = (cell.cell.content(), cell.cell.name());
             Some(format!("{content} over {name} took {time}: {goodput}."))
         }));
+    }
+    // Of several transfers, each has its own limit.
+    if let [run] = report.runs.as_slice() {
+        let limit = run.limited_by.iter();
+        sentences.extend(limit.map(|limit| {
+            let (name, evidence) = (limit.name(), &limit.evidence);
+            sentence(&format!("it was limited by {name}: {evidence}"))
+        }));
+        let again = run.result.retransmitted.filter(|again| *again > 0);
+        sentences.extend(again.map(|again| {
+            let what = if run.result.datagrams.is_some() {
+                "datagram"
+            } else {
+                "segment"
+            };
+            let verb = if again == 1 { "was" } else { "were" };
+            format!("{} {verb} sent again.", count(again, what))
+        }));
+    }
+    if let (Some(elapsed_s), true) = (report.elapsed_s, report.runs.len() > 1) {
+        let elapsed = about(elapsed_s, Unit::Seconds);
+        sentences.push(format!(
+            "From the beginning of the first to the end of the last: {elapsed}."
+        ));
     }
     sentences
 }
@@ -46,7 +71,33 @@ pub fn tables(report: &FileReport) -> Vec<Block> {
             about(goal.error, Unit::Share),
         )),
     });
-    [cells].into_iter().chain(ratio_table(report)).collect()
+    let times = Block::folded("Where the time went", vec![times_table(report)]);
+    let cells = std::iter::once(cells).chain(ratio_table(report));
+    cells.chain(times).collect()
+}
+
+/// The parts of the time of each cell.
+fn times_table(report: &FileReport) -> Block {
+    const PARTS: [&str; 5] = ["handshake", "transfer", "write", "fsync", "verify"];
+    let rows = report.cells.iter().map(|cell| {
+        let parts = parts(&cell.times);
+        let of = |name: &&str| {
+            let part = parts.iter().find(|part| part.0 == *name);
+            Cell::new(part.map_or_else(String::new, |part| about(part.1, Unit::Seconds)))
+        };
+        let name = format!("{}, {}", cell.cell.content(), cell.cell.name());
+        (name, PARTS.iter().map(of).collect())
+    });
+    Block::Table(Table {
+        caption: "The parts of the time, means".to_owned(),
+        corner: "transfer".to_owned(),
+        columns: PARTS.map(TableColumn::number).to_vec(),
+        rows: rows.collect(),
+        note: Some(
+            "Each part is a difference on the clock of one end, so that they need not add up to the time of the transfer."
+                .to_owned(),
+        ),
+    })
 }
 
 fn cells(cell: &TransferCellReport) -> [Option<String>; 7] {

@@ -97,14 +97,18 @@ fn figures(sizes: &[SizeResult], series: &[SampleSeries], episodes: &[Episode]) 
     };
     let by_size = |figure: Option<_>| figure.filter(|_| sizes.len() > 1);
     numbered(vec![
-        by_size(sizes_figure(
+        vec![by_size(sizes_figure(
             "Round-trip time by message size",
             &[("observed".to_owned(), sizes.to_vec())],
-        )),
-        run_over_time_figure("Round-trip times over time", &trips, episodes),
-        cdf_figure("Distribution of round-trip times", &samples, &quantiles),
-        by_size(box_figure("Round-trip times by message size", &trips)),
-        first_figure("The first round trips", &smallest(&trips)),
+        ))],
+        vec![
+            run_over_time_figure("Round-trip times over time", &trips, episodes),
+            cdf_figure("Distribution of round-trip times", &samples, &quantiles),
+        ],
+        vec![
+            by_size(box_figure("Round-trip times by message size", &trips)),
+            first_figure("The first round trips", &smallest(&trips)),
+        ],
     ])
 }
 

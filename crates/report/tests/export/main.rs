@@ -177,6 +177,12 @@ fn pages_are_whole_files_without_scripts_or_addresses() {
             &page,
         )
         .unwrap();
+        // What is scrolled can be reached with the keyboard.
+        let scrolled = page.matches("<div class=\"scroll\"").count();
+        let reached = page
+            .matches("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"")
+            .count();
+        assert_eq!(scrolled, reached);
         assert_well_formed(&page);
         for foreign in [
             "<script",

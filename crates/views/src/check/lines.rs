@@ -8,15 +8,38 @@ use caudal_core::check::{
 use caudal_core::plan::Direction;
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_stats::Estimate;
+use std::fmt::{self, Display, Formatter};
 
 /// The width of the names in front.
 const NAME: usize = 11;
 /// Minimum width of the text behind them.
 const MIN_WIDTH: usize = 20;
 
+/// What was measured in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckLine {
+    /// Its name.
+    pub name: &'static str,
+    /// Its figures.
+    pub text: String,
+    /// The command that measures it closely, without the program and the host.
+    pub command: &'static str,
+}
+
+impl Display for CheckLine {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            text,
+            command,
+        } = self;
+        write!(f, "{name:<NAME$} {text} [{command}]")
+    }
+}
+
 /// All lines.
 #[must_use]
-pub fn lines(report: &CheckReport) -> Vec<String> {
+pub fn lines(report: &CheckReport) -> Vec<CheckLine> {
     let parts = [
         CheckPart::Families,
         CheckPart::RoundTrips,
@@ -36,7 +59,7 @@ pub fn lines(report: &CheckReport) -> Vec<String> {
 /// The line that is complete with this test; `None` where another completes it, or it has no result. The line of TCP in a direction is
 /// complete with the test of several flows.
 #[must_use]
-pub fn line(report: &CheckReport, part: CheckPart) -> Option<String> {
+pub fn line(report: &CheckReport, part: CheckPart) -> Option<CheckLine> {
     let tcp = |direction| {
         report
             .tcp
@@ -64,31 +87,30 @@ pub fn line(report: &CheckReport, part: CheckPart) -> Option<String> {
         CheckPart::UdpUpload => ("UDP up", self::udp(udp(Direction::Up)?), "udp"),
         CheckPart::UnderLoad => ("under load", load(report.load.as_ref()?), "quality"),
     };
-    Some(format!("{name:<NAME$} {text} [{command}]"))
+    Some(CheckLine {
+        name,
+        text,
+        command,
+    })
 }
 
 /// A line folded to a width, what goes on below its text.
 #[must_use]
-pub fn fold_line(line: &str, width: LineWidth) -> String {
-    let Some((name, text)) = line.split_at_checked(NAME + 1) else {
-        return line.to_owned();
-    };
-    let (text, command) = text.rsplit_once(" [").unwrap_or((text, ""));
+pub fn fold_line(line: &CheckLine, width: LineWidth) -> String {
     let columns = width.columns().unwrap_or(usize::MAX);
     let columns = columns.saturating_sub(NAME + 1).max(MIN_WIDTH);
-    let mut lines = wrap(text, columns);
+    let mut lines = wrap(&line.text, columns);
     // A command is not divided.
-    if !command.is_empty() {
-        let command = format!("[{command}");
-        match lines.last_mut() {
-            Some(last) if last.chars().count() + 1 + command.len() <= columns => {
-                *last = format!("{last} {command}");
-            }
-            _ => lines.push(command),
+    let command = format!("[{}]", line.command);
+    match lines.last_mut() {
+        Some(last) if last.chars().count() + 1 + command.len() <= columns => {
+            *last = format!("{last} {command}");
         }
+        _ => lines.push(command),
     }
     format!(
-        "{name}{}",
+        "{:<NAME$} {}",
+        line.name,
         lines.join(&format!("\n{:width$}", "", width = NAME + 1))
     )
 }
@@ -270,7 +292,10 @@ mod tests {
             ..CheckReport::default()
         };
         assert_eq!(
-            lines(&report),
+            lines(&report)
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>(),
             [
                 "family      IPv4 connects in 12.30 ms, IPv6 does not connect [connect]",
                 "round trip  12.300 ms (95 % CI 12.200–12.400 ms), p99 14 ms; 0 of 300 lost [rtt]",
@@ -284,10 +309,16 @@ mod tests {
         let mut unclear = report.clone();
         unclear.tcp[0].gain = None;
         assert!(
-            lines(&unclear)[3].contains("8 flows: 93 Mbit/s, whether that is more cannot be told")
+            lines(&unclear)[3]
+                .text
+                .contains("8 flows: 93 Mbit/s, whether that is more cannot be told")
         );
         unclear.tcp[0].several_bps = Some(Estimate::single(21e6));
-        assert!(lines(&unclear)[3].contains("8 flows: 21 Mbit/s, no more"));
+        assert!(
+            lines(&unclear)[3]
+                .text
+                .contains("8 flows: 21 Mbit/s, no more")
+        );
         assert!(lines(&CheckReport::default()).is_empty());
         assert_eq!(
             fold_line(&lines(&report)[1], LineWidth::of_columns(60)),

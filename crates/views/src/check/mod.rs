@@ -6,5 +6,5 @@ mod lines;
 mod view;
 
 pub use csv::CheckFigure;
-pub use lines::{fold_line, line, lines};
+pub use lines::{CheckLine, fold_line, line, lines};
 pub use view::CheckView;

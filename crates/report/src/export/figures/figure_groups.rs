@@ -143,18 +143,25 @@ fn usual(material: &StudyMaterial<'_>) -> Vec<FigureFile> {
     figures
 }
 
-/// The figures that there are, each a block of its own whose name begins with its number.
-pub fn numbered(figures: Vec<Option<CaptionedFigure>>) -> Vec<Block> {
-    let drawn = (1..).zip(figures.into_iter().flatten());
-    let block = |(nth, mut figure): (usize, CaptionedFigure)| {
-        figure.name = format!("{nth:02}-{}", figure.name);
-        Block::Figures(FigureGroup {
-            title: String::new(),
-            figures: vec![figure],
-            notes: Vec::new(),
+/// The figures that there are, those of a row beside one another, each with a name that begins with its number.
+pub fn numbered(rows: Vec<Vec<Option<CaptionedFigure>>>) -> Vec<Block> {
+    let mut nth = 0;
+    let mut block = |row: Vec<Option<CaptionedFigure>>| {
+        let figures = row.into_iter().flatten().map(|mut figure| {
+            nth += 1;
+            figure.name = format!("{nth:02}-{}", figure.name);
+            figure
+        });
+        let figures: Vec<CaptionedFigure> = figures.collect();
+        (!figures.is_empty()).then(|| {
+            Block::Figures(FigureGroup {
+                title: String::new(),
+                figures,
+                notes: Vec::new(),
+            })
         })
     };
-    drawn.map(block).collect()
+    rows.into_iter().filter_map(&mut block).collect()
 }
 
 #[cfg(test)]
