@@ -2,6 +2,7 @@
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
+use crate::output::fold;
 use crate::store_advice::store_advice;
 use caudal_core::run::{Environment, Machine, Run, RunOutcome};
 use caudal_engine::StartedRun;
@@ -95,7 +96,7 @@ impl CommandRecording {
         Some(if self.is_named_by_flag {
             format!("saved as {id}")
         } else {
-            format!("saved as {id} (caudal report show {id})")
+            fold(&format!("saved as {id} (caudal report show {id})"), 4)
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The table of several runs of one test: a row for each, and the progress towards the precision asked for.
 
 use super::sink::TextSink;
-use super::text::bits;
+use super::text::{bits, fold};
+use super::width::LineWidth;
 use caudal_core::interval::IntervalRow;
 use caudal_core::plan::Direction;
 use caudal_core::quantity::{EstimateInUnit, Unit};
@@ -74,10 +75,8 @@ impl RunTable {
     pub fn row(&mut self, sink: &mut impl TextSink, number: u32, results: &[RunResults]) {
         self.end(sink);
         if !std::mem::replace(&mut self.has_header, true) {
-            sink.line(&format!(
-                "{:>11}  {:<4} {:>13}  over the runs so far",
-                "run", "", "goodput"
-            ));
+            let header = format!("{:>11}  {:<4} {:>13}", "run", "", "goodput");
+            sink.line(&beside(&header, "over the runs so far", sink.line_width()));
         }
         for (nth, result) in results.iter().enumerate() {
             let name = match nth {
@@ -88,12 +87,9 @@ impl RunTable {
                 .goodputs_bps
                 .last()
                 .map_or_else(|| "-".to_owned(), |bps| bits(*bps));
-            let line = format!(
-                "{name:>11}  {:<4} {rate:>13}  {}",
-                result.direction.name(),
-                self.so_far(&result.goodputs_bps)
-            );
-            sink.line(line.trim_end());
+            let row = format!("{name:>11}  {:<4} {rate:>13}", result.direction.name());
+            let so_far = self.so_far(&result.goodputs_bps);
+            sink.line(&beside(&row, &so_far, sink.line_width()));
         }
         self.number = number + 1;
     }
@@ -124,6 +120,18 @@ impl RunTable {
             RunGoal::Precision(goal, _) => format!("{}{}", shown.mean(), progress(&mean, goal)),
         }
     }
+}
+
+/// A row with what stands beside it: below it where the line is too short for both.
+fn beside(row: &str, more: &str, width: LineWidth) -> String {
+    let columns = width.columns().unwrap_or(usize::MAX);
+    if more.is_empty() {
+        return row.to_owned();
+    }
+    if row.chars().count() + 2 + more.chars().count() <= columns {
+        return format!("{row}  {more}");
+    }
+    format!("{row}\n    {}", fold(more, 4, width))
 }
 
 /// The width reached beside the goal, both as parts of the mean.
@@ -160,6 +168,21 @@ mod tests {
         );
         let six = [9e6, 9.2e6, 9.1e6, 9.05e6, 9.15e6, 9.1e6];
         assert_eq!(so_far(count, &six), "9.100 Mbit/s ± 0.074 Mbit/s");
+    }
+
+    #[test]
+    fn what_is_known_so_far_stands_below_where_the_terminal_is_narrow() {
+        let row = format!("{:>11}  up    9.1 Mbit/s", "2 of 10");
+        let of = |columns| {
+            beside(
+                &row,
+                "9.10 Mbit/s (9.00–9.20 Mbit/s)",
+                LineWidth::of_columns(columns),
+            )
+        };
+        assert_eq!(of(80), format!("{row}  9.10 Mbit/s (9.00–9.20 Mbit/s)"));
+        assert_eq!(of(40), format!("{row}\n    9.10 Mbit/s (9.00–9.20 Mbit/s)"));
+        assert_eq!(beside(&row, "", LineWidth::of_columns(40)), row);
     }
 
     #[test]

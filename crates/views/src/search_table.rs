@@ -1,6 +1,7 @@
 //! The trials of a search for the highest rate, and its result.
 
 use super::column::Column;
+use super::fitted_row::{FittedCell, fitted_row};
 use super::text::{bits, fold, percent, warnings};
 use super::width::LineWidth;
 use caudal_core::run::{Run, SearchResult};
@@ -45,27 +46,39 @@ pub const CSV_COLUMNS: [Column<SearchTrial>; 7] = [
 
 /// The header of the table of trials.
 #[must_use]
-pub fn header() -> String {
-    cells(["rate", "sent", "lost", "loss", "interval", "outcome"])
+pub fn header(width: LineWidth) -> String {
+    cells(
+        ["rate", "sent", "lost", "loss", "interval", "outcome"],
+        width,
+    )
 }
 
 /// One row of the table of trials.
 #[must_use]
-pub fn row(trial: &SearchTrial) -> String {
+pub fn row(trial: &SearchTrial, width: LineWidth) -> String {
     let (low, high) = (percent(trial.low), percent(trial.high));
-    cells([
+    let values = [
         &bits(trial.rate_bps as f64),
         &trial.sent.to_string(),
         &trial.lost.to_string(),
         &percent(trial.loss),
         &format!("{low} to {high}"),
         trial.outcome.in_text(),
-    ])
+    ];
+    cells(values, width)
 }
 
-fn cells(cells: [&str; 6]) -> String {
+fn cells(cells: [&str; 6], width: LineWidth) -> String {
     let [rate, sent, lost, loss, interval, outcome] = cells;
-    format!("{rate:>12} {sent:>10} {lost:>9} {loss:>8}  {interval:<20} {outcome}")
+    let cells = [
+        FittedCell::new(rate, 12, 0),
+        FittedCell::new(sent, 11, 2),
+        FittedCell::new(lost, 10, 1),
+        FittedCell::new(loss, 9, 0),
+        FittedCell::new(format!("  {interval:<20}"), 22, 3),
+        FittedCell::new(format!(" {outcome:<14}"), 15, 0),
+    ];
+    fitted_row(&cells, width).trim_end().to_owned()
 }
 
 /// The closing block of a search: its result and the warnings.
@@ -150,7 +163,7 @@ mod tests {
             high: 0.000_014,
             outcome: TrialOutcome::Queueing,
         };
-        let line = row(&trial);
+        let line = row(&trial, LineWidth::UNLIMITED);
         assert!(line.chars().count() <= WIDTH, "{line}");
         assert_eq!(
             column::row(&CSV_COLUMNS, &trial),

@@ -135,8 +135,15 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 /// split.
 #[must_use]
 pub fn indented(text: &str, first: &str, others: &str) -> Vec<String> {
+    indented_within(text, first, others, LineWidth::UNLIMITED)
+}
+
+/// The same in lines that fit this width as well.
+#[must_use]
+pub fn indented_within(text: &str, first: &str, others: &str, width: LineWidth) -> Vec<String> {
     let text = single_spaced(text);
-    let options = wrapping(WIDTH)
+    let columns = width.columns().unwrap_or(WIDTH).min(WIDTH);
+    let options = wrapping(columns)
         .initial_indent(first)
         .subsequent_indent(others)
         .break_words(true);

@@ -48,6 +48,14 @@ impl<S: TextSink> TextView<S> {
         self.runs.is_some() && self.form.detail == Detail::Usual
     }
 
+    /// The form, for the width that the sink has now.
+    fn fitted_form(&self) -> TextForm {
+        TextForm {
+            width: self.sink.line_width(),
+            ..self.form
+        }
+    }
+
     /// Removes what a terminal shows of a test that is going on.
     pub fn end_rewriting(&mut self) {
         if let Some(live) = &mut self.live {
@@ -61,7 +69,8 @@ impl<S: TextSink> TextView<S> {
     /// Shows an event of the test that is going on; of several runs that have a row each, the latest interval.
     fn live(&mut self, event: &Event) {
         if self.live.is_none() && !self.shows_runs_only() && event.kind().is_some() {
-            self.live = kind_view(event.kind()).live(event, &self.sink, self.form);
+            let form = self.fitted_form();
+            self.live = kind_view(event.kind()).live(event, &self.sink, form);
         }
         match (&mut self.live, &mut self.runs, event) {
             (Some(live), _, event) => live.event(&mut self.sink, event),
@@ -76,8 +85,8 @@ impl<S: TextSink> TextView<S> {
     fn finished(&mut self, run: &Run) {
         self.end_rewriting();
         self.sink.start_line();
-        let width = self.sink.line_width();
-        let form = TextForm { width, ..self.form };
+        let form = self.fitted_form();
+        let width = form.width;
         let text =
             |lines: Vec<String>| -> Vec<_> { lines.into_iter().map(ClosingLine::Text).collect() };
         let mut lines = if run.search().is_some() {
@@ -124,10 +133,11 @@ impl<S: TextSink> View for TextView<S> {
                 self.live(event);
             }
             Event::Trial { trial } => {
+                let width = self.sink.line_width();
                 if !std::mem::replace(&mut self.has_search_header, true) {
-                    self.sink.line(&search_table::header());
+                    self.sink.line(&search_table::header(width));
                 }
-                self.sink.line(&search_table::row(trial));
+                self.sink.line(&search_table::row(trial, width));
             }
             event => self.live(event),
         }

@@ -10,6 +10,7 @@ use caudal_core::units::{ByteCount, format_duration};
 use caudal_measure::{CheckObserver, CheckRequest, ProbedPathRequest, RunEnding, ServerChoice};
 use caudal_sys::signal::Interrupt;
 use caudal_views::check::{fold_line, line};
+use caudal_views::text;
 use std::time::Duration;
 
 /// Minimum of `--max-bytes`: below it a test moves less than a few packets.
@@ -53,10 +54,11 @@ pub fn check(args: &PathCheckArgs, interrupt: &'static Interrupt) -> Result<Exit
     let mut views = Views::open(&args.output, false)?;
     let run = CommandRun::begin(&args.output.store);
     let about = if args.quick { "15 s" } else { "about a minute" };
-    views.note(&format!(
+    let headline = format!(
         "checking {}, {about}; [COMMAND]: caudal COMMAND HOST measures it closely",
         request.host
-    ));
+    );
+    views.note(&text::fold(&headline, 4, views.line_width()));
     let measured = {
         let mut observer = LiveCheck { views: &mut views };
         request.measure(&run.started, &mut observer, interrupt)

@@ -75,7 +75,7 @@ pub struct FileArgs {
     #[arg(short = 'a', long, help_heading = "Content")]
     pub preserve: bool,
     /// Send the symbolic links of a directory as links, those that do not lead out of it
-    #[arg(short = 'l', long, help_heading = "Content")]
+    #[arg(long, help_heading = "Content")]
     pub links: bool,
     /// Make holes of blocks of zeros in the files that are stored
     #[arg(short = 'S', long, help_heading = "Content")]

@@ -255,7 +255,7 @@ fn local_link(path: &Path, name: String) -> Result<LocalLink, String> {
 fn local_file(path: &Path, name: String, meta: &Metadata) -> Result<FileContent, String> {
     let kind = meta.file_type();
     let special = [
-        (kind.is_symlink(), "a symbolic link (-l sends it)"),
+        (kind.is_symlink(), "a symbolic link (--links sends it)"),
         (kind.is_fifo(), "a named pipe"),
         (kind.is_socket(), "a socket"),
         (kind.is_char_device() || kind.is_block_device(), "a device"),

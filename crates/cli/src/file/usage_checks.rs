@@ -244,7 +244,7 @@ mod tests {
             ("--force", "--force is for files"),
             ("--to x", "--to is for files"),
             ("-a", "--preserve is for files"),
-            ("-l", "--links is for files"),
+            ("--links", "--links is for files"),
             ("-S", "--sparse is for files"),
             ("--send a --source file", "--source is for"),
             ("host --send - --resume", "standard input"),

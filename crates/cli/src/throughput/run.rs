@@ -90,10 +90,11 @@ pub(super) fn find_rate(
     request.prepare(&mut peer)?;
     let plan = Plan::Udp(request.udp.plan.clone());
     views.note(&headline(&peer, &plan, traffic));
-    views.note(&format!(
+    let what = format!(
         "the highest rate with at most {} of the datagrams lost:",
         text::percent(loss_limit)
-    ));
+    );
+    views.note(&text::fold(&what, 4, views.line_width()));
     let measured = request.measure(&mut peer, &mut run.control(&mut views, interrupt))?;
     run.finish(measured, views, Vec::new)
 }

@@ -1,4 +1,4 @@
-//! The terminals in docs/terminals are what the recorded runs look like, at 80 and 132 columns.
+//! The terminals in docs/terminals are what the recorded runs look like, at 40, 60, 80 and 132 columns.
 //!
 //! `docs/terminals/record` measures the runs anew; `CAUDAL_WRITE_TERMINALS=1 cargo test -p caudal --test commands terminals` writes the
 //! terminals of what is recorded.
@@ -13,7 +13,9 @@ trials! {
 }
 
 /// The widths of the terminals, in columns.
-const WIDTHS: [usize; 2] = [80, 132];
+const WIDTHS: [usize; 4] = [40, 60, 80, 132];
+/// The width of those of which there are pictures.
+const PICTURE: usize = 80;
 /// The environment variable that has the terminals written instead of compared.
 const WRITE: &str = "CAUDAL_WRITE_TERMINALS";
 
@@ -125,7 +127,7 @@ fn the_terminals_of_the_documents_are_what_is_printed() {
                 &format!("{name}-{columns}.txt"),
                 &format!("$ {command}\n{text}"),
             );
-            if columns == WIDTHS[0] {
+            if columns == PICTURE {
                 hold(&format!("{name}.svg"), &picture(command, &text, columns));
             }
         }

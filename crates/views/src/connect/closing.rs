@@ -2,8 +2,10 @@
 
 use crate::closing::ClosingLine;
 use crate::emphasis::EmphasizedLine;
+use crate::fitted_row::{FittedCell, fitted_row};
 use crate::text::{fold, percent, time_us, warnings};
 use crate::text_form::TextForm;
+use crate::width::LineWidth;
 use caudal_core::connect::{ConnectFailure, ConnectReport, ConnectServer, ConnectTimes};
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::Run;
@@ -16,7 +18,8 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
     };
     let mut lines = vec![ClosingLine::Emphasized(headline(report))];
     let text = |line: &str| ClosingLine::Text(fold(line, 4, form.width));
-    lines.extend(step_table(report).into_iter().map(ClosingLine::Text));
+    let steps = step_table(report, form.width).into_iter();
+    lines.extend(steps.map(ClosingLine::Text));
     lines.push(text(&failures(report)));
     if let Some(limit) = report.limit.as_ref().filter(|_| !form.quiet) {
         lines.push(text(&format!("limited by: {}", limit.reason)));
@@ -49,7 +52,7 @@ fn headline(report: &ConnectReport) -> EmphasizedLine {
 }
 
 /// The times of each step, a row each below their header; none where no connection opened.
-fn step_table(report: &ConnectReport) -> Vec<String> {
+fn step_table(report: &ConnectReport, width: LineWidth) -> Vec<String> {
     let steps = [
         ("time to connect", &report.connect),
         ("TLS handshake", &report.handshake),
@@ -66,17 +69,26 @@ fn step_table(report: &ConnectReport) -> Vec<String> {
             Some(times.max_us),
         ];
         let shown = shown.map(|us| us.map_or_else(|| "–".to_owned(), time_us));
-        Some(cells(name, &shown))
+        Some(cells(name, shown, width))
     };
     let rows: Vec<String> = steps.into_iter().filter_map(row).collect();
     let header = ["min", "p50", "p90", "p99", "p99.9", "max"].map(str::to_owned);
-    let header = (!rows.is_empty()).then(|| cells("", &header));
+    let header = (!rows.is_empty()).then(|| cells("", header, width));
     header.into_iter().chain(rows).collect()
 }
 
-fn cells(name: &str, times: &[String; 6]) -> String {
-    let times: Vec<String> = times.iter().map(|time| format!("{time:>9}")).collect();
-    format!("{name:<15} {}", times.join(" "))
+fn cells(name: &str, times: [String; 6], width: LineWidth) -> String {
+    let [min, p50, p90, p99, p99_9, max] = times;
+    let cells = [
+        FittedCell::new(format!("{name:<15}"), 15, 0),
+        FittedCell::new(min, 10, 3),
+        FittedCell::new(p50, 10, 0),
+        FittedCell::new(p90, 10, 4),
+        FittedCell::new(p99, 10, 1),
+        FittedCell::new(p99_9, 10, 5),
+        FittedCell::new(max, 10, 2),
+    ];
+    fitted_row(&cells, width)
 }
 
 /// Connections that were not completed, by the reason.
@@ -129,14 +141,22 @@ mod tests {
             first_byte: Some(times),
             ..ConnectReport::default()
         };
-        let table = step_table(&report);
+        let table = step_table(&report, LineWidth::UNLIMITED);
         assert_eq!(table.len(), 3);
         for line in &table {
             assert_eq!(line.chars().count(), table[0].chars().count(), "{line}");
             assert!(line.chars().count() <= 80, "{line}");
         }
         assert!(table[1].contains("1.234 s") && table[1].contains('–'));
-        assert_eq!(step_table(&ConnectReport::default()), [""; 0]);
+        let narrow = step_table(&report, LineWidth::of_columns(40));
+        assert_eq!(
+            narrow[0].split_whitespace().collect::<Vec<_>>(),
+            ["p50", "p99"]
+        );
+        assert_eq!(
+            step_table(&ConnectReport::default(), LineWidth::UNLIMITED),
+            [""; 0]
+        );
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
         lines.push("latency under load:".to_owned());
         lines.extend(quality::report_lines(under_load, form));
     }
-    lines.extend(hop_rows::lines(report, form.detail));
+    lines.extend(hop_rows::lines(report, form.detail, form.width));
     lines.extend(facts::lines(run, report, form.width));
     lines.extend(
         report
@@ -286,7 +286,7 @@ duplex mode: duplex mismatch, the near end half duplex (high confidence): 8.9 % 
     }
 
     #[test]
-    fn every_table_fits_eighty_columns_whatever_strangers_choose() {
+    fn every_table_fits_the_terminal_whatever_strangers_choose() {
         let reports = [
             sample::three_hops(),
             sample::hostile(),
@@ -296,9 +296,12 @@ duplex mode: duplex mismatch, the near end half duplex (high confidence): 8.9 % 
         ];
         for report in reports {
             for detail in [Detail::Usual, Detail::Every] {
-                for line in hop_rows::lines(&report, detail) {
-                    assert!(line.width() <= text::WIDTH, "{line}");
-                    assert!(!line.chars().any(char::is_control), "{line:?}");
+                for columns in [40, 60, text::WIDTH] {
+                    let width = LineWidth::of_columns(columns);
+                    for line in hop_rows::lines(&report, detail, width) {
+                        assert!(line.width() <= columns, "{columns}: {line}");
+                        assert!(!line.chars().any(char::is_control), "{line:?}");
+                    }
                 }
             }
         }

@@ -2,15 +2,21 @@
 
 use crate::cells::{ms, share};
 use crate::interval_table::Detail;
-use crate::text::{indented, truncated};
+use crate::text::{indented_within, truncated};
+use crate::width::LineWidth;
 use caudal_core::path::{
     HopAnswering, PathHop, PathLink, PathLinkClass, PathReport, StatementConfidence,
 };
 use caudal_core::quantity::Unit;
 use unicode_width::UnicodeWidthStr;
 
-/// The columns of the address with its name.
+/// Maximum columns of the address with its name.
 const NAME: usize = 40;
+/// Minimum columns of it beside all times.
+const MIN_NAME: usize = 20;
+/// The columns of everything else, and of the minimum and the maximum time.
+const OTHERS: usize = 37;
+const EXTREMES: usize = 16;
 /// The beginning of a line on a link.
 const LINK: &str = "  |  ";
 /// The beginning of the second line on a link.
@@ -21,42 +27,68 @@ const BELOW: &str = "     ";
 const MAX_ADDRESSES: usize = 4;
 
 /// The table of hops; nothing without hops.
-pub(super) fn lines(report: &PathReport, detail: Detail) -> Vec<String> {
+pub(super) fn lines(report: &PathReport, detail: Detail, width: LineWidth) -> Vec<String> {
     if report.hops.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![cells([
+    let columns = HopColumns::fitted(width);
+    let mut lines = vec![columns.row([
         "hop",
         "address (name)",
         "loss",
         "min",
-        "avg",
+        if columns.extremes { "avg" } else { "avg ms" },
         "max ms",
     ])];
     for hop in &report.hops {
         if let Some(link) = report.link(hop.ttl) {
-            lines.extend(link_lines(report, link, detail));
+            lines.extend(link_lines(report, link, (detail, width)));
         }
         if hop.answering == HopAnswering::NothingFromHere {
             lines.push(end_row(hop, &report.hops));
             break;
         }
-        lines.push(row(hop));
-        lines.extend(below(hop, detail));
+        lines.push(row(hop, columns));
+        lines.extend(below(hop, (detail, width)));
     }
     lines
 }
 
-fn cells([ttl, name, loss, min, mean, max]: [&str; 6]) -> String {
-    let name = truncated(name, NAME);
-    let pad = " ".repeat(NAME.saturating_sub(name.width()));
-    format!("{ttl:>3}  {name}{pad} {loss:>7} {min:>7} {mean:>7} {max:>7}")
+/// The columns of the table.
+#[derive(Debug, Clone, Copy)]
+struct HopColumns {
+    /// The width of the address with its name.
+    name: usize,
+    /// `true` with the minimum and the maximum time.
+    extremes: bool,
+}
+
+impl HopColumns {
+    /// Those that fit lines of this width.
+    fn fitted(width: LineWidth) -> Self {
+        let room = width.columns().unwrap_or(usize::MAX).saturating_sub(OTHERS);
+        let extremes = room >= MIN_NAME;
+        let room = if extremes { room } else { room + EXTREMES };
+        Self {
+            name: room.min(NAME),
+            extremes,
+        }
+    }
+
+    fn row(self, [ttl, name, loss, min, mean, max]: [&str; 6]) -> String {
+        let name = truncated(name, self.name);
+        let pad = " ".repeat(self.name.saturating_sub(name.width()));
+        match self.extremes {
+            true => format!("{ttl:>3}  {name}{pad} {loss:>7} {min:>7} {mean:>7} {max:>7}"),
+            false => format!("{ttl:>3}  {name}{pad} {loss:>7} {mean:>7}"),
+        }
+    }
 }
 
 /// The row of a hop.
-fn row(hop: &PathHop) -> String {
+fn row(hop: &PathHop, columns: HopColumns) -> String {
     let [loss, min, mean, max] = loss_and_times(hop);
-    cells([&hop.ttl.to_string(), &title(hop), &loss, &min, &mean, &max])
+    columns.row([&hop.ttl.to_string(), &title(hop), &loss, &min, &mean, &max])
 }
 
 /// The loss of a hop, and its minimum, mean and maximum round-trip time in ms.
@@ -93,17 +125,26 @@ pub(super) fn end_row(hop: &PathHop, hops: &[PathHop]) -> String {
 }
 
 /// The lines on a link: of every detail the reason for its class too.
-fn link_lines(report: &PathReport, link: &PathLink, detail: Detail) -> Vec<String> {
+fn link_lines(
+    report: &PathReport,
+    link: &PathLink,
+    (detail, width): (Detail, LineWidth),
+) -> Vec<String> {
     let narrow = report.narrow_hop_link();
     let mark = match narrow.map(|narrow| narrow.ttl) {
         Some(ttl) if ttl == link.ttl => ", narrow link",
         _ if report.may_be_narrow(link.ttl) => ", perhaps the narrow link",
         _ => "",
     };
-    let mut lines = indented(&format!("{}{mark}", link_text(link)), LINK, LINK_MORE);
+    let mut lines = indented_within(
+        &format!("{}{mark}", link_text(link)),
+        LINK,
+        LINK_MORE,
+        width,
+    );
     if detail == Detail::Every {
         let why = format!("{} ({} confidence)", link.reason, link.confidence.name());
-        lines.extend(indented(&why, LINK_MORE, LINK_MORE));
+        lines.extend(indented_within(&why, LINK_MORE, LINK_MORE, width));
     }
     lines
 }
@@ -128,7 +169,7 @@ fn link_text(link: &PathLink) -> String {
 }
 
 /// The lines below the row of a hop: a rate limit, the addresses of other flows, and of every detail its whole name.
-fn below(hop: &PathHop, detail: Detail) -> Vec<String> {
+fn below(hop: &PathHop, (detail, width): (Detail, LineWidth)) -> Vec<String> {
     let mut texts = Vec::new();
     if detail == Detail::Every && title(hop).width() > NAME {
         texts.extend(hop.name.as_ref().map(|name| format!("name: {name}")));
@@ -154,7 +195,7 @@ fn below(hop: &PathHop, detail: Detail) -> Vec<String> {
     }
     texts
         .iter()
-        .flat_map(|text| indented(text, BELOW, "       "))
+        .flat_map(|text| indented_within(text, BELOW, "       ", width))
         .collect()
 }
 

@@ -1,6 +1,7 @@
 //! The closing block of a test of latency under load: the grade first, then the phases, then what to do.
 
 use crate::cells::{ms, rate, share};
+use crate::fitted_row::{FittedCell, fitted_row};
 use crate::interval_table::Detail;
 use crate::text::{self, fold};
 use crate::text_form::TextForm;
@@ -24,7 +25,7 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
 #[must_use]
 pub fn report_lines(report: &QualityReport, form: TextForm) -> Vec<String> {
     let mut lines = vec![grade_line(report, form.width)];
-    lines.extend(phase_table(report));
+    lines.extend(phase_table(report, form.width));
     if form.quiet {
         return lines;
     }
@@ -96,18 +97,13 @@ fn phase_grade(phase: &PhaseReport) -> Option<String> {
 }
 
 /// A row a phase: goodput, round-trip times of UDP probes, their loss; of TCP probes where UDP does not pass.
-fn phase_table(report: &QualityReport) -> Vec<String> {
-    let header = format!(
-        "{:<8} {:>13} {:>13}  {:>7} {:>7} {:>7} {:>7} {:>7}",
-        "RTT ms", "down", "up", "p50", "p95", "p99", "max", "lost"
-    );
-    let mut lines = vec![header];
+fn phase_table(report: &QualityReport, width: LineWidth) -> Vec<String> {
+    let header = ["down", "up", "p50", "p95", "p99", "max", "lost"].map(str::to_owned);
+    let mut lines = vec![phase_cells("RTT ms", header, width)];
     for phase in &report.phases {
         let goodput = |direction| phase.direction(direction)?.summary.goodput_mean();
         let udp = phase.echo();
-        lines.push(format!(
-            "{:<8} {:>13} {:>13}  {:>7} {:>7} {:>7} {:>7} {:>7}",
-            phase.load.name(),
+        let values = [
             rate(goodput(Direction::Down)),
             rate(goodput(Direction::Up)),
             ms(udp.map(|udp| udp.p50_us)),
@@ -115,9 +111,25 @@ fn phase_table(report: &QualityReport) -> Vec<String> {
             ms(udp.and_then(|udp| udp.p99_us)),
             ms(udp.map(|udp| udp.max_us)),
             share(udp.map(|udp| udp.lost as f64 / udp.sent.max(1) as f64)),
-        ));
+        ];
+        lines.push(phase_cells(phase.load.name(), values, width));
     }
     lines
+}
+
+fn phase_cells(name: &str, values: [String; 7], width: LineWidth) -> String {
+    let [down, up, p50, p95, p99, max, lost] = values;
+    let cells = [
+        FittedCell::new(format!("{name:<8}"), 8, 0),
+        FittedCell::new(down, 14, 1),
+        FittedCell::new(up, 14, 1),
+        FittedCell::new(p50, 9, 0),
+        FittedCell::new(p95, 8, 4),
+        FittedCell::new(p99, 8, 3),
+        FittedCell::new(max, 8, 2),
+        FittedCell::new(lost, 8, 0),
+    ];
+    fitted_row(&cells, width)
 }
 
 /// The delay that load adds in each direction, and its queue.

@@ -1,11 +1,15 @@
-//! The three panels of a test of latency under load: throughput, latency and loss on one time axis, in 80 columns.
+//! The three panels of a test of latency under load: throughput, latency and loss on one time axis, in 80 columns or fewer.
 
 use crate::cells::{ms, rate, share};
+use crate::text::truncated;
+use crate::width::{LineWidth, USUAL_WIDTH};
 use caudal_core::plan::PhaseLoad;
 use caudal_core::quality::QualityInterval;
 
-/// Columns of a panel's plot.
-const COLUMNS: usize = 66;
+/// Maximum columns of a panel's plot.
+const MAX_COLUMNS: usize = 66;
+/// The columns of the scale beside a plot, with the gap behind it.
+const SCALE: usize = 13;
 /// Rows of a panel's plot.
 const ROWS: usize = 4;
 /// Parts of a row that a block character can fill.
@@ -13,10 +17,18 @@ const EIGHTHS: usize = 8;
 const BLOCKS: [char; EIGHTHS + 1] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The panels of a test planned for `total_s`, as far as it has gone.
-pub(super) fn panel_lines(intervals: &[QualityInterval], total_s: f64) -> Vec<String> {
+///
+/// They fit lines of this width: each panel is as wide as there is room, and a title is cut.
+pub(super) fn panel_lines(
+    intervals: &[QualityInterval],
+    total_s: f64,
+    width: LineWidth,
+) -> Vec<String> {
+    let room = width.columns().unwrap_or(USUAL_WIDTH);
+    let number = room.saturating_sub(SCALE).min(MAX_COLUMNS);
     let end_s = intervals.last().map_or(0.0, |last| last.end_s);
     let total_s = total_s.max(end_s).max(1e-9);
-    let columns = columns(intervals, total_s);
+    let columns = columns(intervals, total_s, number);
     let latest = intervals.last();
     let of = |value: fn(&QualityInterval) -> Option<f64>| -> Vec<Option<f64>> {
         let peak = |column: &Vec<&QualityInterval>| {
@@ -25,9 +37,10 @@ pub(super) fn panel_lines(intervals: &[QualityInterval], total_s: f64) -> Vec<St
         };
         columns.iter().map(peak).collect()
     };
+    // The sum of both directions is the rate of no link.
     let goodput = |one: &QualityInterval| match (one.down_bps, one.up_bps) {
         (None, None) => None,
-        (down, up) => Some(down.unwrap_or(0.0) + up.unwrap_or(0.0)),
+        (down, up) => Some(down.unwrap_or(0.0).max(up.unwrap_or(0.0))),
     };
     let rates = format!(
         "throughput   down {}   up {}",
@@ -54,16 +67,23 @@ pub(super) fn panel_lines(intervals: &[QualityInterval], total_s: f64) -> Vec<St
     }));
     lines.extend(plot(&loss, &of(lost), |top| share(Some(top))));
     lines.push(axis(&columns, end_s));
+    let lines = lines.iter();
     lines
+        .map(|line| truncated(line, room).into_owned())
+        .collect()
 }
 
 /// The intervals of each column.
-fn columns(intervals: &[QualityInterval], total_s: f64) -> Vec<Vec<&QualityInterval>> {
-    let mut columns = vec![Vec::new(); COLUMNS];
+fn columns(
+    intervals: &[QualityInterval],
+    total_s: f64,
+    number: usize,
+) -> Vec<Vec<&QualityInterval>> {
+    let mut columns = vec![Vec::new(); number];
     for one in intervals {
         let middle_s = f64::midpoint(one.start_s, one.end_s);
-        let at = (middle_s / total_s * COLUMNS as f64) as usize;
-        columns[at.min(COLUMNS - 1)].push(one);
+        let at = (middle_s / total_s * number as f64) as usize;
+        columns[at.min(number - 1)].push(one);
     }
     // Where columns are narrower than intervals, an interval fills those up to the next.
     let last = columns.iter().rposition(|column| !column.is_empty());
@@ -102,11 +122,15 @@ fn plot(title: &str, values: &[Option<f64>], label: impl Fn(f64) -> String) -> V
 
 /// The time axis: the phases, each where it begins.
 fn axis(columns: &[Vec<&QualityInterval>], end_s: f64) -> String {
-    let mut line: Vec<char> = vec![' '; COLUMNS];
+    let mut line: Vec<char> = vec![' '; columns.len()];
     let mut before: Option<PhaseLoad> = None;
     for (at, column) in columns.iter().enumerate() {
         let Some(first) = column.last() else { continue };
         if before.replace(first.load) != Some(first.load) {
+            // The name before it ends with a gap.
+            if let Some(gap) = at.checked_sub(1) {
+                line[gap] = ' ';
+            }
             for (place, letter) in line[at..].iter_mut().zip(first.load.name().chars()) {
                 *place = letter;
             }
@@ -139,9 +163,18 @@ mod tests {
     }
 
     #[test]
-    fn three_panels_fit_eighty_columns_on_one_time_axis() {
+    fn three_panels_fit_the_terminal_on_one_time_axis() {
         let intervals: Vec<_> = (0..200).map(interval).collect();
-        let lines = panel_lines(&intervals, 40.0);
+        for columns in [40, 60, 78] {
+            let lines = panel_lines(&intervals, 40.0, LineWidth::of_columns(columns));
+            assert_eq!(lines.len(), 16);
+            assert!(
+                lines.iter().all(|line| line.width() <= columns),
+                "{lines:#?}"
+            );
+            assert!(lines.last().unwrap().contains(PhaseLoad::ALL[3].name()));
+        }
+        let lines = panel_lines(&intervals, 40.0, LineWidth::UNLIMITED);
         assert!(lines.iter().all(|line| line.width() <= 80), "{lines:#?}");
         let titles: Vec<_> = ["throughput", "latency", "loss"]
             .iter()
@@ -157,7 +190,10 @@ mod tests {
 
     #[test]
     fn a_test_that_has_begun_has_panels_as_well() {
-        assert_eq!(panel_lines(&[interval(0)], 35.0).len(), 16);
-        assert_eq!(panel_lines(&[], 35.0).len(), 16);
+        assert_eq!(
+            panel_lines(&[interval(0)], 35.0, LineWidth::UNLIMITED).len(),
+            16
+        );
+        assert_eq!(panel_lines(&[], 35.0, LineWidth::UNLIMITED).len(), 16);
     }
 }

@@ -56,7 +56,7 @@ impl QualityProgress {
         }
         self.intervals.push(*interval);
         let mut text = erase(self.region);
-        let lines = panel_lines(&self.intervals, self.total_s);
+        let lines = panel_lines(&self.intervals, self.total_s, sink.line_width());
         self.region = lines.len();
         for line in lines {
             text += &line;
@@ -68,9 +68,9 @@ impl QualityProgress {
     /// Shows the intervals of which there is no line yet.
     fn line(&mut self, sink: &mut dyn TextSink) {
         if !std::mem::replace(&mut self.has_header, true) {
-            sink.line(&rows::header());
+            sink.line(&rows::header(sink.line_width()));
         }
-        if let Some(row) = rows::row(&self.intervals[self.shown..]) {
+        if let Some(row) = rows::row(&self.intervals[self.shown..], sink.line_width()) {
             sink.line(&row);
         }
         self.shown = self.intervals.len();

@@ -7,6 +7,7 @@ use crate::idle_windows::{DirectionWindow, change_lines, window_lines};
 use crate::interval_table::Detail;
 use crate::text::warnings;
 use crate::text_form::TextForm;
+use crate::width::LineWidth;
 use caudal_core::plan::Direction;
 use caudal_core::run::{RoundTripSummary, Run};
 
@@ -56,9 +57,14 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
     } else {
         let is_table = summary.sizes.len() > 1 || form.detail == Detail::Every;
         if !form.quiet && is_table {
-            lines.push(header(confidence));
+            // Where every column was asked for, every one is shown.
+            let width = match form.detail {
+                Detail::Usual => form.width,
+                Detail::Every => LineWidth::UNLIMITED,
+            };
+            lines.push(header(confidence, width));
             for size in &summary.sizes {
-                lines.extend(rows(size, form.detail == Detail::Every));
+                lines.extend(rows(size, form.detail == Detail::Every, width));
             }
         }
         let closing = Closing { run, summary };

@@ -50,11 +50,11 @@ fn summary(record: &EchoRecord) -> Vec<SizeSummary> {
 #[test]
 fn the_table_by_size_fits_the_terminal_whatever_the_times() {
     let widths = |line: &str| line.chars().count();
-    assert!(widths(&header(0.9999)) <= WIDTH);
+    assert!(widths(&header(0.9999, LineWidth::UNLIMITED)) <= WIDTH);
     for scale in [1, 1000, 1_000_000, 10_000_000_000] {
         let rtts: Vec<u64> = (1..5000).map(|nth| (900 + nth % 97) * scale).collect();
         for size in summary(&record(2, &[1, 16 << 20], &rtts)) {
-            for line in rows(&size, true) {
+            for line in rows(&size, true, LineWidth::UNLIMITED) {
                 assert!(widths(&line) <= WIDTH, "{line}");
             }
         }
@@ -65,10 +65,10 @@ fn the_table_by_size_fits_the_terminal_whatever_the_times() {
 fn percentiles_with_too_few_samples_are_dashes() {
     let few = summary(&record(1, &[64], &[50_000, 10_000, 20_000, 30_000]));
     assert_eq!(
-        header(0.98),
+        header(0.98, LineWidth::UNLIMITED),
         "  size B  first   mean   ±98%     sd    min    p50    p90    p99  p99.9    max"
     );
-    let line = rows(&few[0], false).remove(0);
+    let line = rows(&few[0], false, LineWidth::UNLIMITED).remove(0);
     let words: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(words[..3], ["64", "50.00", "20.00"]);
     assert_eq!(
@@ -77,8 +77,8 @@ fn percentiles_with_too_few_samples_are_dashes() {
     );
     let none = summary(&record(1, &[64], &[50_000, 0]));
     assert_eq!(
-        rows(&none[0], false),
-        ["      64  50.00     no  reply     in   time"]
+        rows(&none[0], false, LineWidth::UNLIMITED),
+        ["      64  50.00  no reply in time"]
     );
 }
 

@@ -1,5 +1,6 @@
 //! The table of a campaign: a row for each cell, with its mean time and the error of that.
 
+use crate::fitted_row::{FittedCell, fitted_row};
 use crate::text::{self, fold, percent, truncated};
 use crate::width::LineWidth;
 use caudal_core::quantity::{EstimateInUnit, Unit};
@@ -12,38 +13,50 @@ const NAME: usize = 20;
 pub(super) fn lines(report: &FileReport, width: LineWidth) -> Vec<String> {
     let mut lines = Vec::new();
     for (content, cells) in by_content(report) {
-        lines.push(cells_of_row([
+        let header = [
             &content, "n", "mean", "sd", "error", "goal", "runs", "goodput",
-        ]));
-        lines.extend(cells.into_iter().map(row));
+        ];
+        lines.push(cells_of_row(header, width));
+        lines.extend(cells.into_iter().map(|cell| row(cell, width)));
     }
     lines.push(fold(&meaning(report), 4, width));
     lines
 }
 
-fn cells_of_row(cells: [&str; 8]) -> String {
+fn cells_of_row(cells: [&str; 8], width: LineWidth) -> String {
     let [name, n, mean, sd, error, goal, runs, goodput] = cells;
     let name = truncated(name, NAME);
-    format!("{name:<NAME$} {n:>4} {mean:>10} {sd:>9} {error:>7} {goal:>4} {runs:>6} {goodput:>13}")
+    let cells = [
+        FittedCell::new(format!("{name:<NAME$}"), NAME, 0),
+        FittedCell::new(n, 5, 3),
+        FittedCell::new(mean, 11, 1),
+        FittedCell::new(sd, 10, 5),
+        FittedCell::new(error, 8, 2),
+        FittedCell::new(goal, 5, 4),
+        FittedCell::new(runs, 7, 6),
+        FittedCell::new(goodput, 14, 0),
+    ];
+    fitted_row(&cells, width)
 }
 
-fn row(cell: &TransferCellReport) -> String {
+fn row(cell: &TransferCellReport, width: LineWidth) -> String {
     fn shown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
         value.map_or_else(|| "-".to_owned(), show)
     }
     let mean = cell.time_s.as_ref();
-    cells_of_row([
-        &cell.cell.name(),
-        &cell.n.to_string(),
-        &shown(mean, |time| EstimateInUnit::new(time, Unit::Seconds).mean()),
-        &shown(cell.sd_s, |sd| Unit::Seconds.show(sd)),
-        &shown(cell.error, error),
-        &shown(cell.goal_met, |met| {
+    let values = [
+        cell.cell.name(),
+        cell.n.to_string(),
+        shown(mean, |time| EstimateInUnit::new(time, Unit::Seconds).mean()),
+        shown(cell.sd_s, |sd| Unit::Seconds.show(sd)),
+        shown(cell.error, error),
+        shown(cell.goal_met, |met| {
             if met { "met" } else { "no" }.to_owned()
         }),
-        &shown(cell.runs_needed, |runs| runs.to_string()),
-        &shown(cell.goodput_bps, text::bits),
-    ])
+        shown(cell.runs_needed, |runs| runs.to_string()),
+        shown(cell.goodput_bps, text::bits),
+    ];
+    cells_of_row(values.each_ref().map(String::as_str), width)
 }
 
 /// An error in percent, with as many digits as are read at a glance.

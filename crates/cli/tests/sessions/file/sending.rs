@@ -80,7 +80,7 @@ fn links_are_sent_as_links_where_that_is_asked_for() {
     fs::write(tree.join("a"), content(3)).unwrap();
     std::os::unix::fs::symlink("../a", tree.join("sub/up")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", tree.join("out")).unwrap();
-    let ended = pair.runs("--send tree -l");
+    let ended = pair.runs("--send tree --links");
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     let out = "not sent: tree/out: a symbolic link that leads out of the directory";
     assert!(ended.stdout.contains(out), "{ended:#?}");
