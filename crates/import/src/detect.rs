@@ -148,6 +148,7 @@ fn read_json(text: &str) -> Result<Vec<ToolLog>, ImportError> {
         objects.len() > MAX_TESTS
             && !iperf3_json::is_stream(objects)
             && !speed::is_ndt7(objects)
+            && !round_trips::are_of_fping(objects)
             && !are_lines(objects)
     };
     let parsed = JsonObjects::read(text, are_too_many);
@@ -187,6 +188,9 @@ fn read_json(text: &str) -> Result<Vec<ToolLog>, ImportError> {
 fn other_objects(objects: &[Value]) -> Vec<ToolLog> {
     if speed::is_ndt7(objects) {
         return tool_logs(speed::ndt7_from_objects(objects));
+    }
+    if round_trips::are_of_fping(objects) {
+        return tool_logs(round_trips::fping_from_objects(objects));
     }
     objects.iter().flat_map(other_object).collect()
 }

@@ -1,8 +1,11 @@
-//! The text of fping: rows of `-c`, times of `-C`, and its summaries, a test for each host.
+//! The output of fping: rows of `-c`, times of `-C`, and its summaries, as text or as JSON (`-J`, an object a line), a test for each host.
 
 use super::log::RoundTripLog;
 use crate::line::number;
 use crate::log::LogFormat;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// Maximum number of hosts of one file.
 const MAX_HOSTS: usize = 10_000;
@@ -15,8 +18,8 @@ enum FpingLine<'a> {
     Reply(u64, Option<u32>, Option<f64>),
     /// The times of all, µs.
     Times(Vec<Option<f64>>),
-    /// Sent, received, and what it says of their times.
-    Summary(u64, u64, Option<&'a str>),
+    /// Sent, received, the mean in µs, and what it says of their times.
+    Summary(u64, u64, Option<f64>, Option<Cow<'a, str>>),
 }
 
 /// `true` for a line that only fping prints.
@@ -70,7 +73,67 @@ fn summary(text: &str) -> Option<FpingLine<'_>> {
     let mut counts = rest.split('/').map(|count| count.parse::<u64>().ok());
     let (sent, received) = (counts.next()??, counts.next()??);
     let times = rest.split_once(", min/avg/max = ").map(|(_, times)| times);
-    Some(FpingLine::Summary(sent, received, times))
+    let mean_us = times.and_then(|times| Some(number(times.split('/').nth(1)?)?.0 * 1e3));
+    Some(FpingLine::Summary(
+        sent,
+        received,
+        mean_us,
+        times.map(Cow::from),
+    ))
+}
+
+/// `true` for the objects of `fping -J`.
+#[must_use]
+pub fn are_of_fping(objects: &[Value]) -> bool {
+    objects
+        .first()
+        .is_some_and(|first| from_object(first).is_some() || first.get("intSum").is_some())
+}
+
+/// The host and the line that an object stands for; `None` for one that says nothing of a single host.
+fn from_object(object: &Value) -> Option<(&str, FpingLine<'_>)> {
+    let (kind, fields) = object.as_object()?.iter().next()?;
+    let host = fields
+        .get("host")?
+        .as_str()
+        .filter(|host| !host.is_empty())?;
+    let whole = |name: &str| fields.get(name).and_then(Value::as_u64);
+    let ms = |name: &str| fields.get(name).and_then(Value::as_f64);
+    let line = match kind.as_str() {
+        "resp" => {
+            let size = whole("size").and_then(|size| u32::try_from(size).ok());
+            let payload = size.map(|size| size.saturating_sub(8));
+            FpingLine::Reply(whole("seq")?, payload, Some(ms("rtt")? * 1e3))
+        }
+        "timeout" => FpingLine::Reply(whole("seq")?, None, None),
+        "vSum" => {
+            let values = fields.get("values")?.as_array()?;
+            let values = Some(values).filter(|values| values.len() <= MAX_TIMES)?;
+            let times = values.iter().map(|value| value.as_f64().map(|ms| ms * 1e3));
+            FpingLine::Times(times.collect())
+        }
+        "summary" => {
+            let times = ["rttMin", "rttAvg", "rttMax"].map(ms);
+            let shown = match times {
+                [Some(min), Some(mean), Some(max)] => Some(format!("{min}/{mean}/{max}").into()),
+                _ => None,
+            };
+            let mean_us = times[1].map(|mean| mean * 1e3);
+            FpingLine::Summary(whole("xmt")?, whole("rcv")?, mean_us, shown)
+        }
+        _ => return None,
+    };
+    Some((host, line))
+}
+
+/// The tests of the objects of `fping -J`, in the order of their hosts.
+#[must_use]
+pub fn from_objects(objects: &[Value]) -> Vec<RoundTripLog> {
+    let mut hosts = FpingHosts::default();
+    for (host, line) in objects.iter().filter_map(from_object) {
+        hosts.take(None, host, &line);
+    }
+    hosts.finish()
 }
 
 /// `0.023 - 0.043`: what `-C` prints.
@@ -97,28 +160,46 @@ struct FpingHost {
 /// Parses the tests of a text, in the order of their hosts.
 #[must_use]
 pub fn read(text: &str) -> Vec<RoundTripLog> {
-    let mut hosts: Vec<FpingHost> = Vec::new();
+    let mut hosts = FpingHosts::default();
     for (stamp, host, line) in text.lines().filter_map(|line| parsed(line.trim_end())) {
-        let known = hosts
-            .iter()
-            .rposition(|known| known.log.head.peer.as_deref() == Some(host));
+        hosts.take(stamp, host, &line);
+    }
+    hosts.finish()
+}
+
+/// The hosts of a file, in the order of their first lines.
+#[derive(Default)]
+struct FpingHosts {
+    hosts: Vec<FpingHost>,
+    /// Where the newest test of each host is.
+    newest: HashMap<String, usize>,
+}
+
+impl FpingHosts {
+    fn take(&mut self, stamp: Option<f64>, host: &str, line: &FpingLine<'_>) {
+        let hosts = &mut self.hosts;
+        let known = self.newest.get(host).copied();
         // Rows after a summary are those of the next test of this host.
         let known = known.filter(|at| !hosts[*at].has_counts);
         let at = match known {
             Some(at) => at,
             None if hosts.len() < MAX_HOSTS => {
                 hosts.push(FpingHost::new(host));
+                self.newest.insert(host.to_owned(), hosts.len() - 1);
                 hosts.len() - 1
             }
-            None => continue,
+            None => return,
         };
-        hosts[at].take(&line);
+        hosts[at].take(line);
         if let Some(stamp) = stamp {
             let first = hosts[at].stamps.map_or(stamp, |(first, _)| first);
             hosts[at].stamps = Some((first, stamp));
         }
     }
-    hosts.into_iter().map(FpingHost::finish).collect()
+
+    fn finish(self) -> Vec<RoundTripLog> {
+        self.hosts.into_iter().map(FpingHost::finish).collect()
+    }
 }
 
 impl FpingHost {
@@ -148,15 +229,13 @@ impl FpingHost {
                 log.sent = all.len() as u64;
                 log.lost = log.sent - log.times_us.len() as u64;
             }
-            FpingLine::Summary(sent, received, times) => {
+            FpingLine::Summary(sent, received, mean_us, times) => {
                 self.has_counts = true;
                 (log.sent, log.lost) = (*sent, sent.saturating_sub(*received));
-                let mean = times.and_then(|times| {
-                    let mean = times.split('/').nth(1)?;
-                    Some(number(mean)?.0 * 1e3)
-                });
-                if let (true, Some(mean), Some(times)) = (log.times_us.is_empty(), mean, times) {
-                    log.mean_us = Some(mean);
+                if let (true, Some(mean_us), Some(times)) =
+                    (log.times_us.is_empty(), mean_us, times)
+                {
+                    log.mean_us = Some(*mean_us);
                     log.left_out = vec![format!(
                         "min/avg/max = {times} ms (but for the mean: single replies are not in it)"
                     )];
@@ -233,6 +312,45 @@ mod tests {
         let logs = read("a.example : xmt/rcv/%loss = 5/5/0%, min/avg/max = 1.0/2.5/4.0\n");
         assert_eq!(logs[0].mean_us, Some(2500.0));
         assert!(logs[0].head.warnings[0].1.contains("1.0/2.5/4.0"));
+    }
+
+    #[test]
+    fn objects_are_read_as_rows_are() {
+        // By fping's description of its output, version 5.5.
+        let objects: Vec<Value> = [
+            r#"{"resp": {"host": "192.0.2.1", "seq": 0, "size": 64, "rtt": 5.12}}"#,
+            r#"{"resp": {"host": "192.0.2.2", "seq": 0, "size": 64, "rtt": 7.5, "ttl": 60}}"#,
+            r#"{"timeout": {"host": "192.0.2.1", "seq": 1}}"#,
+            r#"{"unknown": {"host": "192.0.2.1"}}"#,
+            r#"{"summary": {"host": "192.0.2.1", "xmt": 2, "rcv": 1, "loss": 50, "rttMin": 5.12, "rttAvg": 5.12, "rttMax": 5.12}}"#,
+            r#"{"vSum": {"host": "192.0.2.2", "values": [7.5, null, 8.5]}}"#,
+            r#"{"summary": {"host": "192.0.2.3", "xmt": 5, "rcv": 5, "loss": 0, "rttMin": 1.0, "rttAvg": 2.5, "rttMax": 4.0}}"#,
+            r#"{"stats": {"targets": 3, "elapsed": 5.012}}"#,
+        ]
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+        assert!(are_of_fping(&objects));
+        let logs = from_objects(&objects);
+        let found: Vec<_> = logs
+            .iter()
+            .map(|log| (log.times_us.as_slice(), log.sent, log.lost, log.size_bytes))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (&[5120.0][..], 2, 1, Some(56)),
+                (&[7500.0, 8500.0][..], 3, 1, Some(56)),
+                (&[][..], 5, 0, None),
+            ]
+        );
+        assert_eq!(logs[2].mean_us, Some(2500.0));
+        for other in [r#"{"start": {"host": 5}}"#, r#"{"resp": {"seq": 0}}"#, "[]"] {
+            assert!(
+                !are_of_fping(&[serde_json::from_str(other).unwrap()]),
+                "{other}"
+            );
+        }
     }
 
     #[test]

@@ -5,7 +5,9 @@ mod irtt;
 mod log;
 mod ping;
 
-pub use fping::{is_sign as is_fping, read as read_fping};
+pub use fping::{
+    are_of_fping, from_objects as fping_from_objects, is_sign as is_fping, read as read_fping,
+};
 pub use irtt::from_object as irtt_from_object;
 pub use log::RoundTripLog;
 pub use ping::{is_sign as is_ping, read as read_ping};

@@ -122,12 +122,9 @@ impl PathProber<'_> {
             PathPhase::Capacity
         };
         self.adapt_gap();
+        // How many more rounds the links will want shows only as they are measured: the time that is set is the one bound.
         let left = self.time_ns().saturating_sub(self.exchange.elapsed_ns());
-        let of_rounds = wanted.iter().map(|demand| demand.rounds).max().unwrap_or(0)
-            * u64::from(SIZES + 1)
-            * super::exchange::MIN_HOP_INTERVAL_NS;
-        let estimate = of_rounds.max(self.exchange.remaining_ns()).min(left);
-        self.show(Some(Duration::from_nanos(estimate)));
+        self.show(Some(Duration::from_nanos(left)));
         wanted
             .into_iter()
             .map(|demand| ((demand.ttl, demand.priming), demand.rounds))

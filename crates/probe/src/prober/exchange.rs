@@ -228,14 +228,6 @@ impl<'c> ProbeExchange<'c> {
         self.hops.values().all(is_idle)
     }
 
-    /// The time that the probes that are not done will take at least, ns.
-    pub(super) fn remaining_ns(&self) -> u64 {
-        let of_hop = |hop: &HopQueue| hop.waiting.len() as u64 * hop.interval_ns();
-        let waiting: usize = self.hops.values().map(|hop| hop.waiting.len()).sum();
-        let slowest = self.hops.values().map(of_hop).max().unwrap_or(0);
-        slowest.max(waiting as u64 * self.gap_ns)
-    }
-
     /// Leaves a hop alone for this time.
     pub(super) fn delay(&mut self, ttl: u8, delay_ns: u64) {
         let now = self.channel.now_ns();

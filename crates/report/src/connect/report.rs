@@ -4,7 +4,8 @@ use super::panels::panels;
 use super::section;
 use crate::compare::WithinRunEstimate;
 use crate::compare::run_metrics::{RunMetrics, mean};
-use crate::export::page::{Block, FigureGroup};
+use crate::export::figures::numbered;
+use crate::export::page::Block;
 use crate::export::value_table::{ValueRow, ValueTable};
 use crate::kind_report::KindReport;
 use caudal_core::quantity::Unit;
@@ -30,13 +31,9 @@ impl KindReport for ConnectRunReport {
         let Some(report) = run.connect() else {
             return Vec::new();
         };
-        let figures = Block::Figures(FigureGroup {
-            title: String::new(),
-            figures: panels(report),
-            notes: Vec::new(),
-        });
+        let panels = panels(report).into_iter().map(|panel| vec![Some(panel)]);
         vec![
-            ("Figures", vec![figures]),
+            ("Figures", numbered(panels.collect())),
             ("Steps", vec![section::step_table(report)]),
         ]
     }

@@ -50,7 +50,14 @@ fn throughput(report: &QualityReport) -> CaptionedFigure {
         })
         .collect();
     let axis = Axis::linear("goodput", AxisQuantity::Rate).from_zero();
-    panel(report, "throughput", "Throughput", axis, layers, &rates)
+    panel(
+        report,
+        "throughput",
+        "Throughput",
+        axis,
+        layers,
+        &rates.join("; "),
+    )
 }
 
 fn latency(report: &QualityReport) -> CaptionedFigure {
@@ -66,15 +73,19 @@ fn latency(report: &QualityReport) -> CaptionedFigure {
         .iter()
         .filter_map(|phase| {
             let udp = phase.echo()?;
-            Some(format!(
-                "the median is {} {}",
-                about(udp.p50_us / 1e6, Unit::Seconds),
-                condition(phase)
-            ))
+            let median = about(udp.p50_us / 1e6, Unit::Seconds);
+            Some(format!("{median} {}", condition(phase)))
         })
         .collect();
     let axis = Axis::linear("round-trip time", AxisQuantity::Seconds).from_zero();
-    panel(report, "latency", "Latency", axis, layers, &medians)
+    panel(
+        report,
+        "latency",
+        "Latency",
+        axis,
+        layers,
+        &headed("median", &medians),
+    )
 }
 
 fn loss(report: &QualityReport) -> CaptionedFigure {
@@ -89,16 +100,26 @@ fn loss(report: &QualityReport) -> CaptionedFigure {
         .iter()
         .filter_map(|phase| {
             let udp = phase.echo()?;
-            Some(format!(
-                "{} of {} probes were lost {}",
-                udp.lost,
-                udp.sent,
-                condition(phase)
-            ))
+            Some(format!("{} of {} {}", udp.lost, udp.sent, condition(phase)))
         })
         .collect();
     let axis = Axis::linear("part", AxisQuantity::Percent).from_zero();
-    panel(report, "loss", "Loss", axis, layers, &lost)
+    panel(
+        report,
+        "loss",
+        "Loss",
+        axis,
+        layers,
+        &headed("probes lost", &lost),
+    )
+}
+
+/// What the values of the phases are, and these.
+fn headed(what: &str, values: &[String]) -> String {
+    if values.is_empty() {
+        return String::new();
+    }
+    format!("{what}: {}", values.join(", "))
 }
 
 fn condition(phase: &PhaseReport) -> String {
@@ -115,7 +136,7 @@ fn panel(
     title: &str,
     y: Axis,
     mut layers: Vec<Layer>,
-    sentences: &[String],
+    caption: &str,
 ) -> CaptionedFigure {
     layers.extend(report.phases.iter().map(|phase| Layer::Event {
         at: phase.start_s,
@@ -124,8 +145,7 @@ fn panel(
     let mut figure = time_figure(title, title, y, layers);
     figure.x = figure.x.including(&[0.0, end_s(report)]);
     figure.size = PANEL;
-    let caption = sentence(&sentences.join("; "));
-    CaptionedFigure::new(name, figure, caption)
+    CaptionedFigure::new(name, figure, sentence(caption))
 }
 
 fn steps(report: &QualityReport, name: &str, value: IntervalValue) -> Layer {

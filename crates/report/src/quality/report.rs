@@ -5,7 +5,8 @@ use super::panels::quality_panels;
 use super::section;
 use super::values::push_quality;
 use crate::compare::run_metrics::RunMetrics;
-use crate::export::page::{Block, FigureGroup};
+use crate::export::figures::numbered;
+use crate::export::page::Block;
 use crate::export::value_table::{ValueRow, ValueTable};
 use crate::kind_report::KindReport;
 use caudal_core::episode::Episode;
@@ -27,8 +28,8 @@ impl KindReport for QualityRunReport {
 
     fn sections(&self, run: &Run, _: &[SampleSeries]) -> Vec<(&'static str, Vec<Block>)> {
         vec![
-            ("Phases", phases(run.quality())),
             ("Panels", panels(run.quality(), &run.episodes)),
+            ("Phases", phases(run.quality())),
         ]
     }
 
@@ -52,13 +53,6 @@ pub(crate) fn phases(report: Option<&QualityReport>) -> Vec<Block> {
 
 /// The panels over time, one below the other.
 pub(crate) fn panels(report: Option<&QualityReport>, episodes: &[Episode]) -> Vec<Block> {
-    let group = |figures| {
-        Block::Figures(FigureGroup {
-            title: String::new(),
-            figures,
-            notes: Vec::new(),
-        })
-    };
-    let panels = report.map(|report| quality_panels(report, episodes));
-    panels.map(group).into_iter().collect()
+    let panels = report.map_or_else(Vec::new, |report| quality_panels(report, episodes));
+    numbered(panels.into_iter().map(|panel| vec![Some(panel)]).collect())
 }
