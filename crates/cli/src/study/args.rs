@@ -153,6 +153,9 @@ pub struct StudyOutputArgs {
     /// Print the findings only, not the trials as they end
     #[arg(short, long)]
     pub quiet: bool,
+    /// Show the tables too, and everything that was expected
+    #[arg(short, long)]
+    pub verbose: bool,
     /// The store.
     #[command(flatten)]
     pub store: StoreArgs,

@@ -9,6 +9,7 @@ use caudal_study::Study;
 use super::args::StudyOutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
+use caudal_views::interval_table::Detail;
 use caudal_views::study::findings_text;
 
 /// Shows the findings of a study and writes its report.
@@ -29,7 +30,11 @@ pub(super) fn report(
         if !args.quiet {
             sink.line("");
         }
-        sink.line(findings_text(found).trim_end());
+        let detail = match args.verbose {
+            true => Detail::Every,
+            false => Detail::Usual,
+        };
+        sink.line(findings_text(found, detail).trim_end());
     }
     let written = match out {
         Some(out) => {

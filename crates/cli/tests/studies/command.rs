@@ -464,7 +464,7 @@ fn full_disk() {
     place.file("own.toml", LOOPBACK);
     // A file where the directory should be: nothing can be written there either.
     place.file("out", "");
-    let ended = place.says("run own.toml --out out");
+    let ended = place.says("run own.toml --out out -v");
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     assert!(ended.stdout.contains("tcp.goodput"), "{}", ended.stdout);
     assert!(

@@ -1,5 +1,6 @@
 //! Findings for a terminal of 80 columns.
 
+use crate::interval_table::Detail;
 use crate::text::{WIDTH, indented, truncated};
 use caudal_experiment::findings::{CheckedExpectation, Findings, FindingsTable, TableCell};
 use unicode_width::UnicodeWidthStr;
@@ -7,9 +8,10 @@ use unicode_width::UnicodeWidthStr;
 /// Maximum width of the head of a row.
 const MAX_HEAD: usize = 36;
 
-/// The findings of a study as text.
+/// The findings of a study as text: the verdict, the conclusions and what was expected and does not hold; of every detail the tables and
+/// everything that was expected too.
 #[must_use]
-pub fn findings_text(findings: &Findings) -> String {
+pub fn findings_text(findings: &Findings, detail: Detail) -> String {
     let mut lines = vec![findings.title.clone()];
     if let Some(question) = &findings.question {
         lines.extend(indented(question, "", ""));
@@ -28,18 +30,19 @@ pub fn findings_text(findings: &Findings) -> String {
             lines.extend(indented(&conclusion.text, "  - ", "    "));
         }
     }
-    for table in &findings.tables {
-        if !table.columns.is_empty() {
+    if detail == Detail::Every {
+        for table in findings.tables.iter().filter(|table| is_drawn(table)) {
             lines.push(String::new());
             lines.extend(table_lines(table));
         }
     }
-    if !findings.expectations.is_empty() {
+    let is_shown =
+        |checked: &&CheckedExpectation| detail == Detail::Every || checked.holds != Some(true);
+    let expectations = || findings.expectations.iter().filter(is_shown);
+    if expectations().next().is_some() {
         lines.push(String::new());
         lines.push("Expected".to_owned());
-        for checked in &findings.expectations {
-            lines.extend(expectation_lines(checked));
-        }
+        lines.extend(expectations().flat_map(expectation_lines));
     }
     if !findings.warnings.is_empty() {
         lines.push(String::new());
@@ -62,8 +65,17 @@ pub fn findings_text(findings: &Findings) -> String {
         findings.confidence * 100.0
     );
     lines.extend(indented(&end, "", ""));
+    let has_more = findings.tables.iter().any(is_drawn) || !findings.expectations.is_empty();
+    if detail == Detail::Usual && has_more {
+        lines.push("Tables, and everything that was expected: -v, or the report.".to_owned());
+    }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// `true` for a table that shows something.
+const fn is_drawn(table: &FindingsTable) -> bool {
+    !table.columns.is_empty()
 }
 
 /// The lines of an expectation.
@@ -226,6 +238,39 @@ mod tests {
                 .map(|head| ((*head).to_owned(), vec![cell("9.41 Mbit/s")]))
                 .collect(),
         }
+    }
+
+    #[test]
+    fn tables_and_what_holds_are_details() {
+        let expectation = |holds: Option<bool>, evidence: &str| CheckedExpectation {
+            that: "x".to_owned(),
+            case: None,
+            holds,
+            evidence: evidence.to_owned(),
+            because: None,
+        };
+        let empty: [u8; 0] = [];
+        let findings: Findings = serde_json::from_value(serde_json::json!({
+            "schema": "caudal.study/1", "id": "1a2b3c4d", "name": "a", "title": "A study", "started": "",
+            "command": "", "seed": 1, "quick": false, "complete": true, "confidence": 0.95, "trials": 3,
+            "discarded": 0, "verdict": empty, "cases": empty, "published": empty, "contention": empty,
+            "figures": empty, "conclusions": empty, "environment": {}, "warnings": empty,
+            "tables": [table(&["load=40%"])],
+            "expectations": [
+                expectation(Some(true), "as expected"),
+                expectation(Some(false), "not as expected"),
+                expectation(None, "too few trials"),
+            ],
+        }))
+        .unwrap();
+        let usual = findings_text(&findings, Detail::Usual);
+        assert!(usual.contains("  NO   not as expected") && usual.contains("too few trials"));
+        assert!(usual.contains("-v, or the report"));
+        let every = findings_text(&findings, Detail::Every);
+        for part in ["Goodput", "  yes  as expected"] {
+            assert!(every.contains(part) && !usual.contains(part), "{part}");
+        }
+        assert!(!every.contains("-v, or"));
     }
 
     #[test]
