@@ -183,14 +183,14 @@ fn long_queue(phases: &[PhaseReport], direction: Direction) -> Option<Advice> {
         .sender_queue
         .map_or(0.0, |queue| queue.mean_bytes * 8.0 / goodput.max(1.0) * 1e6);
     let delay = format!(
-        "{:.1} ms on average and up to {:.1} ms",
+        "{:.1} ms, max {:.1}",
         added.increase.mean_us / 1e3,
         added.increase.max_us / 1e3
     );
     let bytes = added.queue_max_bytes.unwrap_or(0.0);
-    let (name, sender, towards) = match direction {
-        Direction::Up => ("upload", "this host", "towards the server"),
-        Direction::Down => ("download", "the server", "towards this host"),
+    let (name, sender, receiver) = match direction {
+        Direction::Up => ("upload", "this host", "the server"),
+        Direction::Down => ("download", "the server", "this host"),
     };
     let bytes = ByteCount::new(bytes as u64);
     let queue = format!("{name} adds {delay}: a queue of {bytes}");
@@ -213,16 +213,14 @@ fn long_queue(phases: &[PhaseReport], direction: Direction) -> Option<Advice> {
         },
         direction: Some(direction),
         finding: format!(
-            "{queue}{}, on the path {towards} and not in {sender}",
+            "{queue} on the path to {receiver}{}",
             if is_alone {
                 ""
             } else {
                 ", with load in both directions"
             }
         ),
-        remedy: format!(
-            "on the router in front of the slow link use SQM (cake, or fq_codel behind a shaper at {rate}) for the {name}"
-        ),
+        remedy: format!("use SQM on the slow link's router: cake or fq_codel shaped to {rate}"),
     })
 }
 

@@ -165,7 +165,13 @@ pub(super) fn explanation(run: &Run, summary: &DirectionSummary, width: LineWidt
     }
     let limit = summary.limited_by.as_ref();
     lines.extend(limit.map(limit_line));
-    lines.extend(window::usual_lines(run, summary, width));
+    let next = window::usual_lines(run, summary, width);
+    let before = run.directions().iter();
+    let mut before = before.take_while(|one| one.direction != summary.direction);
+    // What both directions ask for is said once.
+    if !before.any(|one| window::usual_lines(run, one, width) == next) {
+        lines.extend(next);
+    }
     lines.extend(prediction_lines(run, summary.direction, |holds| !holds));
     lines
 }

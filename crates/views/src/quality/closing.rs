@@ -30,9 +30,9 @@ pub fn report_lines(report: &QualityReport, form: TextForm) -> Vec<String> {
         return lines;
     }
     lines.extend(responsiveness_line(report, form.width));
-    lines.extend(one_way_line(report, form.width));
     if form.detail == Detail::Every {
         let width = form.width;
+        lines.extend(one_way_line(report, width));
         let phases = || report.phases.iter();
         lines.extend(phases().flat_map(|phase| added_lines(phase, width)));
         lines.extend(phases().filter_map(|phase| responsiveness_parts(phase, width)));
@@ -156,21 +156,33 @@ fn added_lines(phase: &PhaseReport, width: LineWidth) -> Vec<String> {
     each.collect()
 }
 
-/// The responsiveness of each phase with load.
+/// The responsiveness of each phase with load, the confidence once where it is the same.
 fn responsiveness_line(report: &QualityReport, width: LineWidth) -> Option<String> {
-    let each: Vec<String> = report
-        .phases
-        .iter()
+    let found = report.phases.iter();
+    let found: Vec<(&str, f64, &str)> = found
         .filter_map(|phase| {
             let found = phase.responsiveness?;
-            let (name, confidence) = (phase.load.name(), found.confidence.name());
-            Some(format!(
-                "{name} {:.0} RPM ({confidence} confidence)",
-                found.rpm
-            ))
+            Some((phase.load.name(), found.rpm, found.confidence.name()))
         })
         .collect();
-    (!each.is_empty()).then(|| fold(&format!("responsiveness: {}", each.join(", ")), 4, width))
+    let (_, _, first) = *found.first()?;
+    let is_same = found.iter().all(|(_, _, confidence)| *confidence == first);
+    let each = (0..).zip(&found).map(|(nth, (name, rpm, confidence))| {
+        let unit = if nth == 0 || !is_same { " RPM" } else { "" };
+        let of_one = match is_same {
+            true => String::new(),
+            false => format!(" ({confidence} confidence)"),
+        };
+        format!("{name} {rpm:.0}{unit}{of_one}")
+    });
+    let each: Vec<String> = each.collect();
+    let of_all = if is_same {
+        format!(" ({first} confidence)")
+    } else {
+        String::new()
+    };
+    let line = format!("responsiveness: {}{of_all}", each.join(", "));
+    Some(fold(&line, 4, width))
 }
 
 /// The responsiveness of a phase with its parts.
