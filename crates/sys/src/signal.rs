@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::process::{Signal, getpid, kill_process};
 
 use crate::raw::number;
 
@@ -58,6 +59,11 @@ impl Interrupt {
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.eventfd.as_fd()
     }
+}
+
+/// Does to this process what `^C` does.
+pub fn interrupt_this_process() {
+    let _ = kill_process(getpid(), Signal::INT);
 }
 
 /// Makes writing to a closed connection an error (`EPIPE`) for the whole process, instead of ending it.

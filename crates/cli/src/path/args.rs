@@ -115,7 +115,7 @@ pub struct NetworkPathArgs {
     /// Do not measure capacities: hops, round-trip times and path MTU only
     #[arg(long, help_heading = "Test")]
     pub no_capacity: bool,
-    /// Watch the path as mtr does: a probe of each hop every second until ^C, or as long as --time says, then the report
+    /// Watch the path as mtr does: a probe of each hop every second until q or ^C, or as long as --time says, then the report
     #[arg(long, conflicts_with_all = ["peer", "duplex", "rfc6349", "flows"], help_heading = "Test")]
     pub watch: bool,
     /// The time between two probes of a hop with --watch
@@ -203,7 +203,7 @@ fn accuracy(text: &str) -> Result<f64, String> {
 const EXAMPLES: &str = "Examples:\n  \
     caudal path far.example                      every hop, its capacity and the narrow link: up to a minute\n  \
     caudal path far.example --no-capacity        hops, round-trip times, routes and path MTU only: a few seconds\n  \
-    caudal path far.example --watch              hops as mtr shows them, until ^C\n  \
+    caudal path far.example --watch              hops as mtr shows them, until q\n  \
     caudal path far.example -t 3m --accuracy 2%  more accurate\n  \
     caudal path far.example --peer               what both ends find together as well: caudal serve runs there\n  \
     caudal path far.example --duplex             the duplex mode of the links\n  \

@@ -1,6 +1,7 @@
 //! A path as it is probed: from its flags to what is shown of it.
 
 use super::args::NetworkPathArgs;
+use super::quit_key::QuitKey;
 use super::request::path_request;
 use super::target::resolve;
 use crate::command_run::CommandRun;
@@ -21,6 +22,9 @@ pub fn path(args: &NetworkPathArgs, interrupt: &'static Interrupt) -> Result<Exi
     }
     let mut views = Views::open(&args.output, false)?;
     let run = CommandRun::begin(&args.output.store);
-    let measured = request.measure(peer, &mut run.control(&mut views, interrupt))?;
+    let quit_key = args.watch.then(QuitKey::wait);
+    let measured = request.measure(peer, &mut run.control(&mut views, interrupt));
+    drop(quit_key);
+    let measured = measured?;
     run.finish(measured, views, Vec::new)
 }

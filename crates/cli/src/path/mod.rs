@@ -3,6 +3,7 @@
 mod args;
 mod command;
 mod link_local;
+mod quit_key;
 mod request;
 mod target;
 

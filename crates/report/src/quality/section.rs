@@ -1,7 +1,7 @@
 //! The result of a test of latency under load in a report.
 
 use crate::export::page::{Block, Cell, Table, TableColumn};
-use crate::export::wording::about;
+use crate::export::wording::{about, sentence};
 use caudal_core::plan::Direction;
 use caudal_core::quality::{PhaseReport, QualityReport};
 use caudal_core::quantity::Unit;
@@ -20,11 +20,8 @@ pub fn sentences(report: &QualityReport) -> Vec<String> {
         None => format!("There is no grade: {}.", report.no_grade_reason()),
     };
     let advice = report.advice.iter().map(|advice| {
-        let mut finding = advice.finding.clone();
-        if let Some(first) = finding.get_mut(..1) {
-            first.make_ascii_uppercase();
-        }
-        format!("{finding}: {}.", advice.remedy)
+        let (finding, remedy) = (sentence(&advice.finding), sentence(&advice.remedy));
+        format!("{finding} {remedy}")
     });
     std::iter::once(grade).chain(advice).collect()
 }

@@ -98,7 +98,7 @@ fn phase_line(round: &PathRound) -> String {
         PathPhase::Routes => "other routes",
         PathPhase::Mtu => "path MTU",
         PathPhase::RoundTrips => "round-trip times",
-        PathPhase::Watch => "each hop until ^C, which shows the report",
+        PathPhase::Watch => "each hop until q or ^C, which shows the report",
         PathPhase::Capacity => "capacity of each link",
         PathPhase::PrimedCapacity => "capacity of each link, behind primers",
         PathPhase::Baseline => "round trips between both ends",
