@@ -1,10 +1,13 @@
 //! Opening files below a directory: no path leads out of it, and no symbolic link is followed.
 
-use caudal_core::plan::check_file_name;
+use caudal_core::plan::{check_file_name, name_bytes};
 use caudal_flow::TransferFileError;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, unlinkat};
 use rustix::io::Errno;
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +31,14 @@ pub(super) fn open_directory(path: &Path) -> Result<OwnedFd, TransferFileError> 
     Ok(directory)
 }
 
+/// A name as the kernel has it.
+pub(super) fn os_name(name: &str) -> Cow<'_, OsStr> {
+    match name_bytes(name) {
+        Cow::Borrowed(bytes) => Cow::Borrowed(OsStr::from_bytes(bytes)),
+        Cow::Owned(bytes) => Cow::Owned(OsString::from_vec(bytes)),
+    }
+}
+
 /// Opens `name` below a directory without following a link.
 pub(super) fn open_beneath(
     directory: BorrowedFd<'_>,
@@ -38,7 +49,13 @@ pub(super) fn open_beneath(
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let mut attempt = 0;
     loop {
-        match openat2(directory, name, flags | OFlags::CLOEXEC, mode, resolve) {
+        match openat2(
+            directory,
+            &*os_name(name),
+            flags | OFlags::CLOEXEC,
+            mode,
+            resolve,
+        ) {
             Err(Errno::AGAIN) if attempt < ATTEMPTS => attempt += 1,
             Err(Errno::INTR) => {}
             result => return result,
@@ -79,7 +96,7 @@ pub(super) fn make_parent<'a>(
 
 /// Makes a directory in another: `false` where something of that name is there.
 pub(super) fn new_directory(parent: &OwnedFd, name: &str) -> rustix::io::Result<bool> {
-    match mkdirat(parent, name, Mode::from_raw_mode(DIRECTORY_MODE)) {
+    match mkdirat(parent, &*os_name(name), Mode::from_raw_mode(DIRECTORY_MODE)) {
         Ok(()) => Ok(true),
         Err(Errno::EXIST) => Ok(false),
         Err(cause) => Err(cause),
@@ -108,7 +125,7 @@ impl Drop for MadeDirectories {
             let (parent, last) = path.rsplit_once('/').unwrap_or((".", path));
             if let Ok(parent) = open_beneath(self.root.as_fd(), parent, flags, Mode::empty()) {
                 // One in which something is, of another transfer, stays.
-                let _ = unlinkat(&parent, last, AtFlags::REMOVEDIR);
+                let _ = unlinkat(&parent, &*os_name(last), AtFlags::REMOVEDIR);
             }
         }
     }

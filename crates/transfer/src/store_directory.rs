@@ -1,6 +1,6 @@
 //! The directory in which files that arrive are stored.
 
-use super::beneath::{make_parent, new_directory, open_beneath, open_directory};
+use super::beneath::{make_parent, new_directory, open_beneath, open_directory, os_name};
 use super::journal::JournalContent;
 use super::nameless_file::{NamelessFile, nameless_file_at};
 use super::store_quota::{QuotaUsedUp, StoreQuota, StoredBytes};
@@ -282,13 +282,14 @@ impl StoreDirectory {
         let exists = || TransferFileError::Exists {
             name: name.to_owned(),
         };
-        match symlinkat(target, &parent, last) {
+        match symlinkat(target, &parent, &*os_name(last)) {
             Ok(()) => {}
             Err(Errno::EXIST) if existing == ExistingLink::Replaced => {
                 replace_by_link(&parent, last, target).map_err(failed)?;
             }
             Err(Errno::EXIST) if existing == ExistingLink::KeptIfSame => {
-                let found = readlinkat(&parent, last, Vec::new()).map_err(|_| exists())?;
+                let found =
+                    readlinkat(&parent, &*os_name(last), Vec::new()).map_err(|_| exists())?;
                 if found.as_bytes() != target.as_bytes() {
                     return Err(exists());
                 }
@@ -315,14 +316,15 @@ impl StoreDirectory {
 
 /// Puts a link in the place of a file or of another link, at once for everyone who looks. A directory stays.
 fn replace_by_link(parent: &OwnedFd, name: &str, target: &OsStr) -> rustix::io::Result<()> {
-    let part = part_name(name);
+    let (part, name) = (part_name(name), os_name(name));
+    let part = os_name(&part);
     // A part of a file that was to have this name is of no use any more.
     match unlinkat(parent, &*part, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => {}
         Err(cause) => return Err(cause),
     }
     symlinkat(target, parent, &*part)?;
-    let renamed = renameat(parent, &*part, parent, name);
+    let renamed = renameat(parent, &*part, parent, &*name);
     if renamed.is_err() {
         let _ = unlinkat(parent, &*part, AtFlags::empty());
     }

@@ -1,6 +1,6 @@
 //! A file that arrives: written under another name, and renamed when it is complete.
 
-use super::beneath::MadeDirectories;
+use super::beneath::{MadeDirectories, os_name};
 use super::holes::Holes;
 use super::journal::{JournalContent, JournalHeader, JournalWriter};
 use super::source_file::PERMISSIONS;
@@ -242,7 +242,12 @@ impl StoredFile {
         }
         let part = part_name(&self.name);
         let renamed = match self.replacement {
-            Replacement::Allowed => renameat(&self.directory, &*part, &self.directory, &*self.name),
+            Replacement::Allowed => renameat(
+                &self.directory,
+                &*os_name(&part),
+                &self.directory,
+                &*os_name(&self.name),
+            ),
             Replacement::Refused => self.rename_to_new(&part),
         };
         renamed.map_err(|cause| match cause {
@@ -256,7 +261,7 @@ impl StoredFile {
         // A journal without its file is overwritten by the next transfer of that name.
         let _ = unlinkat(
             &self.directory,
-            &*journal_name(&self.name),
+            &*os_name(&journal_name(&self.name)),
             AtFlags::empty(),
         );
         Ok(())
@@ -264,7 +269,8 @@ impl StoredFile {
 
     /// Renames the file unless one of that name exists.
     fn rename_to_new(&self, part: &str) -> rustix::io::Result<()> {
-        let (directory, name) = (&self.directory, self.name.as_str());
+        let (part, name) = (os_name(part), os_name(&self.name));
+        let (part, name, directory) = (&*part, &*name, &self.directory);
         match renameat_with(directory, part, directory, name, RenameFlags::NOREPLACE) {
             // A file system without the flag: a new name fails as well where it is taken.
             Err(Errno::INVAL | Errno::NOSYS) => {
@@ -287,10 +293,14 @@ impl StoredFile {
     pub(super) fn discard(&mut self) {
         self.is_complete = true;
         // What cannot be removed is overwritten by the next transfer of that name.
-        let _ = unlinkat(&self.directory, &*part_name(&self.name), AtFlags::empty());
         let _ = unlinkat(
             &self.directory,
-            &*journal_name(&self.name),
+            &*os_name(&part_name(&self.name)),
+            AtFlags::empty(),
+        );
+        let _ = unlinkat(
+            &self.directory,
+            &*os_name(&journal_name(&self.name)),
             AtFlags::empty(),
         );
     }
@@ -337,7 +347,7 @@ pub(super) fn check_destination(
             name: name.to_owned(),
         });
     }
-    match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+    match statat(directory, &*os_name(name), AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(()),
         Err(cause) => Err(TransferFileError::kernel("write", name, cause)),
         Ok(stat) => match (FileType::from_raw_mode(stat.st_mode), replacement) {
@@ -367,7 +377,7 @@ fn open_part(directory: &OwnedFd, name: &str) -> Result<File, TransferFileError>
     // Another transfer may have renamed or removed it before the lock was had.
     let failed = |cause| TransferFileError::kernel("write", &part, cause);
     let own = fstat(&file).map_err(failed)?;
-    match statat(directory, &*part, AtFlags::SYMLINK_NOFOLLOW) {
+    match statat(directory, &*os_name(&part), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(named) if (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino) => Ok(file),
         _ => Err(busy()),
     }
@@ -382,7 +392,7 @@ fn open_regular(directory: &OwnedFd, name: &str) -> Result<File, TransferFileErr
         | OFlags::CLOEXEC;
     let failed = |cause| TransferFileError::kernel("write", name, cause);
     let mode = Mode::from_raw_mode(FILE_MODE);
-    let file = openat(directory.as_fd(), name, flags, mode).map_err(failed)?;
+    let file = openat(directory.as_fd(), &*os_name(name), flags, mode).map_err(failed)?;
     let stat = fstat(&file).map_err(failed)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(TransferFileError::NotRegular {

@@ -3,10 +3,11 @@
 use super::args::FileArgs;
 use super::remote_file::checked_name;
 use crate::exit::Failure;
-use caudal_core::plan::check_file_name;
+use caudal_core::plan::{check_file_name, file_name};
 use caudal_core::units::ByteCount;
 use caudal_measure::{FileContent, leads_within};
 use std::fs::{self, File, Metadata};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -76,7 +77,7 @@ const STANDARD_INPUT: &str = "stdin";
 /// When it can be no name.
 pub(super) fn standard_input(args: &FileArgs) -> Result<FileContent, Failure> {
     let name = match &args.to {
-        Some(to) => checked_name("--to", text(to)?)?,
+        Some(to) => checked_name("--to", &name_of(to))?,
         None => STANDARD_INPUT.to_owned(),
     };
     Ok(FileContent::StandardInput { name })
@@ -95,7 +96,7 @@ pub(super) fn local_contents(
     if !meta.is_dir() {
         let named = to.unwrap_or_else(|| path.file_name().map_or(path, Path::new));
         let flag = if to.is_some() { "--to" } else { "--send" };
-        let name = checked_name(flag, text(named)?)?;
+        let name = checked_name(flag, &name_of(named))?;
         let file = local_file(path, name, &meta).map_err(|reason| unreadable(path, &reason))?;
         return Ok(LocalContents {
             files: vec![file],
@@ -111,10 +112,10 @@ pub(super) fn local_contents(
     let root = fs::canonicalize(path).map_err(|cause| unreadable(path, &cause))?;
     let top = root.file_name().map_or(Path::new("root"), Path::new);
     let mut contents = LocalContents {
-        top: text(top)?.to_owned(),
+        top: name_of(top),
         ..LocalContents::default()
     };
-    collect(path, text(top)?, (MAX_DEPTH, links), &mut contents)?;
+    collect(path, &name_of(top), (MAX_DEPTH, links), &mut contents)?;
     if contents.files.is_empty() && contents.links.is_empty() {
         let contents = contents.without_archives();
         let about = match contents.left_out.first() {
@@ -187,11 +188,8 @@ fn add(
         Ok(meta) => meta,
         Err(cause) => return Ok(Err(format!("unreadable: {cause}"))),
     };
-    let own = path.file_name().map_or(path, Path::new);
-    let Some(own) = own.to_str() else {
-        return Ok(Err("of a name that is not UTF-8".to_owned()));
-    };
-    let name = format!("{directory}/{own}");
+    let own = path.file_name().unwrap_or(path.as_os_str());
+    let name = format!("{directory}/{}", file_name(own.as_bytes()));
     if meta.is_dir() {
         if depth <= 1 {
             return Ok(Err(format!("more than {MAX_DEPTH} directories deep")));
@@ -279,14 +277,9 @@ fn unreadable(path: &Path, cause: &dyn std::fmt::Display) -> Failure {
     )
 }
 
-/// A path as text, which messages carry.
-fn text(path: &Path) -> Result<&str, Failure> {
-    path.to_str().ok_or_else(|| {
-        Failure::usage(
-            format!("{} has a name that is not UTF-8", path.display()),
-            "rename it, or give it a name with --to",
-        )
-    })
+/// The name of a file at this path, which messages carry.
+fn name_of(path: &Path) -> String {
+    file_name(path.as_os_str().as_bytes())
 }
 
 #[cfg(test)]
@@ -342,7 +335,6 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sent_of_a_directory_is_told_and_keeps_nothing_back() {
-        use std::os::unix::ffi::OsStrExt;
         let place = place("mixed");
         let tree = place.join("tree");
         fs::create_dir_all(tree.join("empty")).unwrap();
@@ -354,7 +346,7 @@ mod tests {
         let found = local_contents(&tree, None, LinkChoice::LeftOut)
             .unwrap()
             .without_archives();
-        assert_eq!(names(&found), ["tree/good"]);
+        assert_eq!(names(&found), ["tree/good", "tree/z\u{f7ff}"]);
         let left_out: Vec<(String, &str)> = found
             .left_out
             .iter()
@@ -368,20 +360,20 @@ mod tests {
                 .iter()
                 .map(|(name, _)| name.as_str())
                 .collect::<Vec<_>>(),
-            ["empty", "link", "new\nline", "socket", "z\u{fffd}"]
+            ["empty", "link", "new\nline", "socket"]
         );
         for ((_, reason), words) in left_out.iter().zip([
             "an empty directory",
             "a symbolic link",
             "control characters",
             "a socket",
-            "not UTF-8",
         ]) {
             assert!(reason.contains(words), "{reason}");
         }
         drop(pipe);
         // With nothing else there is nothing to send.
         fs::remove_file(tree.join("good")).unwrap();
+        fs::remove_file(tree.join(std::ffi::OsStr::from_bytes(b"z\xff"))).unwrap();
         let failure = local_contents(&tree, None, LinkChoice::LeftOut).unwrap_err();
         assert!(failure.message.contains("an empty directory"), "{failure}");
         fs::remove_dir_all(place).unwrap();

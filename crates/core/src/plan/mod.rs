@@ -34,7 +34,7 @@ pub use connect::{ConnectPlan, ConnectPlanRecord};
 pub use datagram_sizes::DatagramSizes;
 pub use echo::{EchoPlan, EchoSchedule, RttPlanRecord};
 pub use error::{PlanError, Quantity};
-pub use file_name::{FileNameError, check_file_name};
+pub use file_name::{FileNameError, check_file_name, file_name, name_bytes};
 pub use limits::*;
 pub use message_sizes::{MessageSizes, MessageSizesError};
 pub use quality::{
