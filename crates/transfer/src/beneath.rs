@@ -2,14 +2,17 @@
 
 use caudal_core::plan::{check_file_name, name_bytes};
 use caudal_flow::TransferFileError;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, unlinkat,
+};
 use rustix::io::Errno;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The permissions of new directories, less those that the umask takes away.
 const DIRECTORY_MODE: u32 = 0o777;
@@ -63,9 +66,37 @@ pub(super) fn open_beneath(
     }
 }
 
+/// Maximum number of directories that are remembered as made.
+const MAX_MADE: usize = 4096;
+
+/// The directories that were made on behalf of one client, by device and inode. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OwnDirectories(Arc<Mutex<HashSet<(u64, u64)>>>);
+
+impl OwnDirectories {
+    fn add(&self, directories: impl Iterator<Item = (u64, u64)>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MAX_MADE.saturating_sub(known.len());
+        known.extend(directories.take(room));
+    }
+
+    /// `true` for a directory that was made on behalf of this client.
+    pub(super) fn has(&self, directory: &OwnedFd) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        id(directory).is_some_and(|id| known.contains(&id))
+    }
+}
+
+/// The device and the inode of a directory.
+fn id(directory: &OwnedFd) -> Option<(u64, u64)> {
+    let stat = fstat(directory).ok()?;
+    Some((stat.st_dev, stat.st_ino))
+}
+
 /// The directory of a name below a directory, made where it is missing, the name's last component, and the directories that were made.
 pub(super) fn make_parent<'a>(
     directory: &Arc<OwnedFd>,
+    own: &OwnDirectories,
     name: &'a str,
 ) -> Result<(OwnedFd, &'a str, MadeDirectories), TransferFileError> {
     check_file_name(name).map_err(|cause| TransferFileError::Name {
@@ -78,7 +109,9 @@ pub(super) fn make_parent<'a>(
     let (directories, last) = name.rsplit_once('/').unwrap_or(("", name));
     let mut made = MadeDirectories {
         root: Arc::clone(directory),
+        own: own.clone(),
         paths: Vec::new(),
+        ids: Vec::new(),
     };
     let mut path = String::new();
     for component in directories.split('/').filter(|one| !one.is_empty()) {
@@ -86,10 +119,14 @@ pub(super) fn make_parent<'a>(
             path.push('/');
         }
         path.push_str(component);
-        if new_directory(&parent, component).map_err(failed)? {
+        let is_new = new_directory(&parent, component).map_err(failed)?;
+        if is_new {
             made.paths.push(path.clone());
         }
         parent = open_beneath(parent.as_fd(), component, flags, Mode::empty()).map_err(failed)?;
+        if is_new {
+            made.ids.extend(id(&parent));
+        }
     }
     Ok((parent, last, made))
 }
@@ -107,14 +144,22 @@ pub(super) fn new_directory(parent: &OwnedFd, name: &str) -> rustix::io::Result<
 #[derive(Debug)]
 pub(super) struct MadeDirectories {
     root: Arc<OwnedFd>,
+    own: OwnDirectories,
     /// From the root on, the upper ones first.
     paths: Vec<String>,
+    ids: Vec<(u64, u64)>,
 }
 
 impl MadeDirectories {
     /// Leaves them where they are.
     pub(super) fn keep(&mut self) {
         self.paths.clear();
+        self.own.add(self.ids.drain(..));
+    }
+
+    /// Counts another directory among them, which stays in any case.
+    pub(super) fn add(&mut self, directory: &OwnedFd) {
+        self.ids.extend(id(directory));
     }
 }
 

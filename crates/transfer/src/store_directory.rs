@@ -1,6 +1,8 @@
 //! The directory in which files that arrive are stored.
 
-use super::beneath::{make_parent, new_directory, open_beneath, open_directory, os_name};
+use super::beneath::{
+    OwnDirectories, make_parent, new_directory, open_beneath, open_directory, os_name,
+};
 use super::journal::JournalContent;
 use super::nameless_file::{NamelessFile, nameless_file_at};
 use super::store_quota::{QuotaUsedUp, StoreQuota, StoredBytes};
@@ -51,6 +53,8 @@ pub(super) enum ExistingLink {
 #[derive(Debug, Clone)]
 pub struct StoreDirectory {
     directory: Arc<OwnedFd>,
+    /// The directories in it that were made on behalf of the client.
+    own: OwnDirectories,
     /// What clients may store in it; `None` for a client's own directory.
     quota: Option<StoreQuota>,
 }
@@ -74,6 +78,7 @@ impl StoreDirectory {
         })?;
         Ok(Self {
             directory: Arc::new(directory),
+            own: OwnDirectories::default(),
             quota: None,
         })
     }
@@ -99,6 +104,7 @@ impl StoreDirectory {
     pub fn of_source(&self, source: ClientSource) -> Self {
         Self {
             quota: self.quota.as_ref().map(|quota| quota.of_source(source)),
+            own: OwnDirectories::default(),
             ..self.clone()
         }
     }
@@ -182,7 +188,7 @@ impl StoreDirectory {
         resume: bool,
     ) -> Result<StoredFile, TransferFileError> {
         let room = self.room(identity.bytes)?;
-        let (parent, last, made) = make_parent(&self.directory, name)?;
+        let (parent, last, made) = make_parent(&self.directory, &self.own, name)?;
         let mut stored =
             StoredFile::create(parent, last, identity, replacement(overwrite), resume)?;
         stored.set_room(room, made);
@@ -241,23 +247,35 @@ impl StoreDirectory {
         is_of_size && file.take(size + 1).read_to_end(&mut stored).is_ok() && stored == content
     }
 
-    /// Makes a directory, unless there is one.
+    /// Makes a directory, unless there is one, and gives it these attributes where it was made on behalf of this client or `overwrite` is set.
     ///
     /// # Errors
     /// When the name is not allowed, there is something else of that name, there is no room, or the kernel refuses.
-    pub(super) fn make_directory(&self, name: &str) -> Result<(), TransferFileError> {
+    pub(super) fn make_directory(
+        &self,
+        name: &str,
+        attributes: Option<FileAttributes>,
+        overwrite: bool,
+    ) -> Result<(), TransferFileError> {
         let room = self.room(None)?;
-        let (parent, last, mut made) = make_parent(&self.directory, name)?;
+        let (parent, last, mut made) = make_parent(&self.directory, &self.own, name)?;
         let failed = |cause| TransferFileError::kernel("make the directory", name, cause);
-        if new_directory(&parent, last).map_err(failed)? {
+        let is_new = new_directory(&parent, last).map_err(failed)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let directory = open_beneath(parent.as_fd(), last, flags, Mode::empty()).map_err(failed)?;
+        if is_new {
+            made.add(&directory);
             if let Some(mut room) = room {
                 room.keep();
             }
-        } else {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-            open_beneath(parent.as_fd(), last, flags, Mode::empty()).map_err(failed)?;
         }
         made.keep();
+        // What another client has made stays as it is.
+        if let Some(attributes) = attributes
+            && (overwrite || self.own.has(&directory))
+        {
+            attributes.set(&directory);
+        }
         Ok(())
     }
 
@@ -272,7 +290,7 @@ impl StoreDirectory {
         existing: ExistingLink,
     ) -> Result<(), TransferFileError> {
         let room = self.room(None)?;
-        let (parent, last, mut made) = make_parent(&self.directory, name)?;
+        let (parent, last, mut made) = make_parent(&self.directory, &self.own, name)?;
         if is_reserved(last) {
             return Err(TransferFileError::Reserved {
                 name: name.to_owned(),

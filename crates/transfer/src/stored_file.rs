@@ -41,10 +41,10 @@ pub(super) struct FileAttributes {
 }
 
 impl FileAttributes {
-    /// Gives them to a file. A file system that has no room for them keeps its own.
-    fn set(self, file: &File) {
+    /// Gives them to a file or a directory. A file system that has no room for them keeps its own.
+    pub(super) fn set(self, file: impl AsFd) {
         if let Some(permissions) = self.permissions {
-            let _ = fchmod(file, Mode::from_raw_mode(permissions & PERMISSIONS));
+            let _ = fchmod(&file, Mode::from_raw_mode(permissions & PERMISSIONS));
         }
         if let Some(modified_ns) = self.modified_ns {
             let last_modification = Timespec {
@@ -59,7 +59,7 @@ impl FileAttributes {
                 last_access,
                 last_modification,
             };
-            let _ = futimens(file, &times);
+            let _ = futimens(&file, &times);
         }
     }
 }
@@ -238,7 +238,7 @@ impl StoredFile {
     /// When a file of that name has appeared meanwhile, or the kernel refuses.
     pub(super) fn complete(&mut self) -> Result<(), TransferFileError> {
         if let Some(attributes) = self.attributes {
-            attributes.set(&self.part);
+            attributes.set(&*self.part);
         }
         let part = part_name(&self.name);
         let renamed = match self.replacement {

@@ -1,6 +1,6 @@
 //! Small files, empty directories and links of a directory, sent together.
 
-use super::local_files::{LocalContents, LocalLink};
+use super::local_files::{LocalContents, LocalDirectory, LocalLink};
 use caudal_core::plan::FileArchive;
 use caudal_core::units::ByteCount;
 use caudal_measure::{ArchiveMember, FileContent};
@@ -16,7 +16,8 @@ const MAX_ENTRIES: u32 = 2000;
 pub(super) fn joined(contents: LocalContents) -> LocalContents {
     let is_small = |content: &&FileContent| small_member(content).is_some();
     let small = contents.files.iter().filter(is_small).count();
-    if small < 2 && contents.directories.is_empty() && contents.links.is_empty() {
+    let others = contents.directories.len() + contents.links.len() + contents.kept.len();
+    if small < 2 && others == 0 {
         return contents;
     }
     let mut archives: Vec<Archive> = Vec::new();
@@ -28,12 +29,19 @@ pub(super) fn joined(contents: LocalContents) -> LocalContents {
         }
     }
     for directory in contents.directories {
-        let name = directory.name;
-        add(&mut archives, ArchiveMember::Directory { name }, 0);
+        let LocalDirectory { name, .. } = directory;
+        let member = ArchiveMember::Directory { path: None, name };
+        add(&mut archives, member, 0);
     }
     for LocalLink { target, name, .. } in contents.links {
         let bytes = target.as_os_str().len() as u64;
         add(&mut archives, ArchiveMember::Link { target, name }, bytes);
+    }
+    // What is put into a directory changes its time: their attributes come last.
+    let mut attributes: Vec<Archive> = Vec::new();
+    for LocalDirectory { path, name } in contents.kept {
+        let path = Some(path);
+        add(&mut attributes, ArchiveMember::Directory { path, name }, 0);
     }
     let count = archives.len();
     let titled = (1..).zip(archives).map(|(number, archive)| {
@@ -41,17 +49,15 @@ pub(super) fn joined(contents: LocalContents) -> LocalContents {
             1 => String::new(),
             _ => format!(", part {number} of {count}"),
         };
-        FileContent::Archive {
-            title: format!("{} ({}{part})", contents.top, archive.counts()),
-            archive: FileArchive {
-                entries: archive.entries(),
-                bytes: ByteCount::new(archive.bytes),
-            },
-            members: archive.members,
-        }
+        let title = format!("{} ({}{part})", contents.top, archive.counts());
+        archive.into_content(title)
+    });
+    let last = attributes.into_iter().map(|archive| {
+        let title = format!("{} (attributes of {})", contents.top, archive.counts());
+        archive.into_content(title)
     });
     LocalContents {
-        files: titled.chain(large).collect(),
+        files: titled.chain(large).chain(last).collect(),
         left_out: contents.left_out,
         ..LocalContents::default()
     }
@@ -69,12 +75,24 @@ impl Archive {
         u32::try_from(self.members.len()).unwrap_or(u32::MAX)
     }
 
+    fn into_content(self, title: String) -> FileContent {
+        FileContent::Archive {
+            title,
+            archive: FileArchive {
+                entries: self.entries(),
+                bytes: ByteCount::new(self.bytes),
+            },
+            members: self.members,
+        }
+    }
+
     /// The numbers of its files, directories and links, as text.
     fn counts(&self) -> String {
-        let [mut files, mut directories, mut links] = [0; 3];
+        let [mut files, mut empty, mut directories, mut links] = [0; 4];
         for member in &self.members {
             *match member {
                 ArchiveMember::File { .. } => &mut files,
+                ArchiveMember::Directory { path: None, .. } => &mut empty,
                 ArchiveMember::Directory { .. } => &mut directories,
                 ArchiveMember::Link { .. } => &mut links,
             } += 1;
@@ -86,7 +104,8 @@ impl Archive {
         };
         let each = [
             of(files, "file", "files"),
-            of(directories, "empty directory", "empty directories"),
+            of(empty, "empty directory", "empty directories"),
+            of(directories, "directory", "directories"),
             of(links, "link", "links"),
         ];
         each.into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -121,7 +140,6 @@ fn small_member(content: &FileContent) -> Option<(ArchiveMember, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::local_files::EmptyDirectory;
     use super::*;
 
     fn file(number: u64, bytes: u64) -> FileContent {
@@ -133,7 +151,7 @@ mod tests {
     }
 
     fn titles(files: Vec<FileContent>, directories: usize) -> Vec<String> {
-        let directories = (0..directories).map(|number| EmptyDirectory {
+        let directories = (0..directories).map(|number| LocalDirectory {
             path: format!("/tree/d{number}").into(),
             name: format!("tree/d{number}"),
         });

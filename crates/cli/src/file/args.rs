@@ -71,7 +71,7 @@ pub struct FileArgs {
     /// Replace a file that exists
     #[arg(long, help_heading = "Content")]
     pub force: bool,
-    /// Keep the permissions of files and the times of their last change, and symbolic links as --links does
+    /// Keep permissions and times of files and of directories, and symbolic links as --links does
     #[arg(short = 'a', long, help_heading = "Content")]
     pub preserve: bool,
     /// Send the symbolic links of a directory as links, those that do not lead out of it

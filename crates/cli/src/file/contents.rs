@@ -2,7 +2,7 @@
 
 use super::archives::joined;
 use super::args::FileArgs;
-use super::local_files::{LinkChoice, LocalContents, local_contents, standard_input};
+use super::local_files::{DirectoryChoice, LocalContents, local_contents, standard_input};
 use super::remote_file::remote_file;
 use super::usage_checks::is_comparison;
 use crate::exit::Failure;
@@ -18,11 +18,11 @@ const GENERATED: ByteCount = ByteCount::new(100_000_000);
 /// When a file cannot be read, or its name can be none at the other end.
 pub(super) fn contents(args: &FileArgs) -> Result<LocalContents, Failure> {
     if let Some(path) = args.send.as_ref().filter(|path| path.as_os_str() != "-") {
-        let links = match args.links || args.preserve {
-            true => LinkChoice::Sent,
-            false => LinkChoice::LeftOut,
+        let choice = DirectoryChoice {
+            links: args.links || args.preserve,
+            keeps_directories: args.preserve,
         };
-        let found = local_contents(path, args.to.as_deref(), links)?;
+        let found = local_contents(path, args.to.as_deref(), choice)?;
         // Of a comparison each file has times of its own.
         return Ok(match is_comparison(args) {
             true => found.without_archives(),

@@ -21,7 +21,9 @@ pub(super) struct LocalContents {
     /// The files that are sent.
     pub(super) files: Vec<FileContent>,
     /// Directories in which there is nothing.
-    pub(super) directories: Vec<EmptyDirectory>,
+    pub(super) directories: Vec<LocalDirectory>,
+    /// All directories, the lower ones first, where they keep their attributes.
+    pub(super) kept: Vec<LocalDirectory>,
     /// Symbolic links that are sent as such.
     pub(super) links: Vec<LocalLink>,
     /// What is left out.
@@ -30,9 +32,9 @@ pub(super) struct LocalContents {
     pub(super) top: String,
 }
 
-/// A directory in which there is nothing.
+/// A directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct EmptyDirectory {
+pub(super) struct LocalDirectory {
     /// Its path.
     pub(super) path: PathBuf,
     /// Its name at the server.
@@ -50,13 +52,13 @@ pub(super) struct LocalLink {
     pub(super) target: PathBuf,
 }
 
-/// What becomes of symbolic links in a directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LinkChoice {
-    /// They are sent as links.
-    Sent,
-    /// They are left out.
-    LeftOut,
+/// What is sent of a directory beside its files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct DirectoryChoice {
+    /// `true` for symbolic links as links; they are left out otherwise.
+    pub(super) links: bool,
+    /// `true` for the permissions and times of the directories.
+    pub(super) keeps_directories: bool,
 }
 
 /// Something in a directory that is not sent.
@@ -90,7 +92,7 @@ pub(super) fn standard_input(args: &FileArgs) -> Result<FileContent, Failure> {
 pub(super) fn local_contents(
     path: &Path,
     to: Option<&Path>,
-    links: LinkChoice,
+    choice: DirectoryChoice,
 ) -> Result<LocalContents, Failure> {
     let meta = fs::metadata(path).map_err(|cause| unreadable(path, &cause))?;
     if !meta.is_dir() {
@@ -115,7 +117,7 @@ pub(super) fn local_contents(
         top: name_of(top),
         ..LocalContents::default()
     };
-    collect(path, &name_of(top), (MAX_DEPTH, links), &mut contents)?;
+    collect(path, &name_of(top), (MAX_DEPTH, choice), &mut contents)?;
     if contents.files.is_empty() && contents.links.is_empty() {
         let contents = contents.without_archives();
         let about = match contents.left_out.first() {
@@ -142,22 +144,23 @@ pub(super) fn local_contents(
 fn collect(
     directory: &Path,
     name: &str,
-    (depth, links): (usize, LinkChoice),
+    (depth, choice): (usize, DirectoryChoice),
     contents: &mut LocalContents,
 ) -> Result<(), Failure> {
     let mut paths = entries(directory).map_err(|cause| unreadable(directory, &cause))?;
     paths.sort();
     if paths.is_empty() {
         match check_file_name(name) {
-            Ok(()) => contents.directories.push(EmptyDirectory {
+            Ok(()) => contents.directories.push(LocalDirectory {
                 path: directory.to_owned(),
                 name: name.to_owned(),
             }),
             Err(cause) => contents.leave_out(directory, &unnamable(&cause)),
         }
     }
+    let is_allowed = check_file_name(name).is_ok();
     for path in paths {
-        if let Err(reason) = add(&path, name, (depth, links), contents)? {
+        if let Err(reason) = add(&path, name, (depth, choice), contents)? {
             contents.leave_out(&path, &reason);
         }
         let count = contents.files.len() + contents.directories.len() + contents.links.len();
@@ -167,6 +170,12 @@ fn collect(
                 "send an archive of them instead, from standard input",
             ));
         }
+    }
+    if choice.keeps_directories && is_allowed {
+        contents.kept.push(LocalDirectory {
+            path: directory.to_owned(),
+            name: name.to_owned(),
+        });
     }
     Ok(())
 }
@@ -181,7 +190,7 @@ fn entries(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn add(
     path: &Path,
     directory: &str,
-    (depth, links): (usize, LinkChoice),
+    (depth, choice): (usize, DirectoryChoice),
     contents: &mut LocalContents,
 ) -> Result<Result<(), String>, Failure> {
     let meta = match fs::symlink_metadata(path) {
@@ -195,12 +204,12 @@ fn add(
             return Ok(Err(format!("more than {MAX_DEPTH} directories deep")));
         }
         return match entries(path) {
-            Ok(_) => collect(path, &name, (depth - 1, links), contents).map(Ok),
+            Ok(_) => collect(path, &name, (depth - 1, choice), contents).map(Ok),
             Err(cause) => Ok(Err(format!("unreadable: {cause}"))),
         };
     }
     let file = match check_file_name(&name) {
-        Ok(()) if meta.is_symlink() && links == LinkChoice::Sent => {
+        Ok(()) if meta.is_symlink() && choice.links => {
             let link = local_link(path, name);
             return Ok(link.map(|link| contents.links.push(link)));
         }
@@ -220,6 +229,7 @@ impl LocalContents {
         for directory in std::mem::take(&mut self.directories) {
             self.leave_out(&directory.path, "an empty directory");
         }
+        self.kept.clear();
         for link in std::mem::take(&mut self.links) {
             self.leave_out(&link.path, "a symbolic link");
         }
@@ -313,23 +323,29 @@ mod tests {
             fs::write(tree.join(file), file).unwrap();
         }
         std::os::unix::fs::symlink("/etc/passwd", tree.join("link")).unwrap();
-        let found = local_contents(&tree, None, LinkChoice::LeftOut).unwrap();
+        let found = local_contents(&tree, None, DirectoryChoice::default()).unwrap();
         assert_eq!(names(&found), ["tree/a", "tree/b", "tree/sub/c"]);
         let one = local_contents(
             &tree.join("a"),
             Some(Path::new("other/name")),
-            LinkChoice::LeftOut,
+            DirectoryChoice::default(),
         )
         .unwrap();
         assert_eq!(names(&one), ["other/name"]);
         std::os::unix::fs::symlink("../a", tree.join("sub/up")).unwrap();
-        let with_links = local_contents(&tree, None, LinkChoice::Sent).unwrap();
+        let everything = DirectoryChoice {
+            links: true,
+            keeps_directories: true,
+        };
+        let with_links = local_contents(&tree, None, everything).unwrap();
         let links = with_links.links.iter();
         let links: Vec<_> = links
             .map(|link| (link.name.as_str(), link.target.as_path()))
             .collect();
         assert_eq!(links, [("tree/sub/up", Path::new("../a"))]);
         assert!(with_links.left_out[0].reason.contains("leads out of"));
+        let kept = with_links.kept.iter().map(|one| one.name.as_str());
+        assert_eq!(kept.collect::<Vec<_>>(), ["tree/sub", "tree"]);
         fs::remove_dir_all(place).unwrap();
     }
 
@@ -343,7 +359,7 @@ mod tests {
         fs::write(tree.join(std::ffi::OsStr::from_bytes(b"z\xff")), "x").unwrap();
         std::os::unix::fs::symlink("good", tree.join("link")).unwrap();
         let pipe = std::os::unix::net::UnixListener::bind(tree.join("socket")).unwrap();
-        let found = local_contents(&tree, None, LinkChoice::LeftOut)
+        let found = local_contents(&tree, None, DirectoryChoice::default())
             .unwrap()
             .without_archives();
         assert_eq!(names(&found), ["tree/good", "tree/z\u{f7ff}"]);
@@ -374,7 +390,7 @@ mod tests {
         // With nothing else there is nothing to send.
         fs::remove_file(tree.join("good")).unwrap();
         fs::remove_file(tree.join(std::ffi::OsStr::from_bytes(b"z\xff"))).unwrap();
-        let failure = local_contents(&tree, None, LinkChoice::LeftOut).unwrap_err();
+        let failure = local_contents(&tree, None, DirectoryChoice::default()).unwrap_err();
         assert!(failure.message.contains("an empty directory"), "{failure}");
         fs::remove_dir_all(place).unwrap();
     }
@@ -389,15 +405,15 @@ mod tests {
             (PathBuf::from("/dev/null"), "no regular file"),
         ];
         for (path, words) in cases {
-            let failure = local_contents(&path, None, LinkChoice::LeftOut).unwrap_err();
+            let failure = local_contents(&path, None, DirectoryChoice::default()).unwrap_err();
             assert!(failure.message.contains(words), "{failure}");
             assert_eq!(failure.to_string().lines().count(), 1);
         }
         let empty = place.join("empty");
         fs::create_dir(&empty).unwrap();
-        let failure = local_contents(&empty, None, LinkChoice::LeftOut).unwrap_err();
+        let failure = local_contents(&empty, None, DirectoryChoice::default()).unwrap_err();
         assert!(failure.message.contains("has no files"), "{failure}");
-        assert!(local_contents(&empty, Some(Path::new("x")), LinkChoice::LeftOut).is_err());
+        assert!(local_contents(&empty, Some(Path::new("x")), DirectoryChoice::default()).is_err());
         fs::remove_dir_all(place).unwrap();
     }
 }

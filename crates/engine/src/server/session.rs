@@ -11,7 +11,7 @@ use super::test_registry::AnsweringTest;
 use super::test_sockets::{STEP_NS, TestEntry, TestSockets};
 use crate::admission::ClientSlot;
 use crate::peer::native::control::ControlChannel;
-use crate::workload::{self, FinishedServer, ServerHalf};
+use crate::workload::{self, FinishedServer, ServerHalf, ServerLimits};
 use caudal_core::event::{Agreement, CutShort, EndedTest, Event};
 use caudal_core::plan::{Plan, PlanRecord};
 use caudal_core::text::ExternalText;
@@ -61,6 +61,8 @@ struct Session<'a> {
     peer: SocketAddr,
     number: u64,
     slot: &'a ClientSlot,
+    /// What holds for each of its tests.
+    limits: ServerLimits,
     /// Its probes of the path MTU are answered as long as it lasts.
     _probing: ProbingSession<'a>,
 }
@@ -91,6 +93,7 @@ impl<'a> Session<'a> {
             peer,
             number,
             slot,
+            limits: state.options.limits(peer.ip()),
             _probing: probing,
         };
         let client = greet(&mut session.control, peer, probe_token)?;
@@ -168,7 +171,7 @@ impl<'a> Session<'a> {
 
     fn run(&mut self, plan: &Plan) -> Result<(), RunError> {
         let state = self.control.state;
-        let limits = state.options.limits(self.peer.ip());
+        let limits = self.limits.clone();
         let mut workload = workload::from_plan(plan);
         let changed = workload.accept(&limits)?;
         let changed: Vec<ExternalText> = changed.into_iter().map(Into::into).collect();

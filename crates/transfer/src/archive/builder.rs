@@ -4,7 +4,7 @@ use super::entry::{EntryHeader, EntryKind, HEADER_BYTES, MAX_FILE_BYTES};
 use crate::source_file::PERMISSIONS;
 use caudal_core::plan::{FileArchive, MAX_ARCHIVE_BYTES, MAX_ARCHIVE_ENTRIES};
 use caudal_core::units::ByteCount;
-use std::fs::{Metadata, OpenOptions};
+use std::fs::{Metadata, OpenOptions, symlink_metadata};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -20,9 +20,11 @@ pub enum ArchiveMember {
         /// Its name at the receiver.
         name: String,
     },
-    /// An empty directory, with its name at the receiver.
+    /// A directory.
     Directory {
-        /// The name.
+        /// Its path, where its permissions and the time of its last change go with it.
+        path: Option<PathBuf>,
+        /// Its name at the receiver.
         name: String,
     },
     /// A symbolic link.
@@ -38,7 +40,8 @@ impl ArchiveMember {
     /// The size of an archive's entry for it, where it has this many bytes.
     #[must_use]
     pub const fn entry_bytes(&self, file_bytes: u64) -> u64 {
-        let (Self::File { name, .. } | Self::Directory { name } | Self::Link { name, .. }) = self;
+        let (Self::File { name, .. } | Self::Directory { name, .. } | Self::Link { name, .. }) =
+            self;
         (HEADER_BYTES + name.len()) as u64 + file_bytes
     }
 }
@@ -67,8 +70,14 @@ impl BuiltArchive {
         let mut archive = Self::default();
         for member in members {
             match member {
-                ArchiveMember::Directory { name } => {
-                    archive.add(EntryKind::Directory, name, &ReadFile::default());
+                ArchiveMember::Directory { path, name } => {
+                    let meta = path.as_ref().and_then(|path| symlink_metadata(path).ok());
+                    let attributes = meta.filter(Metadata::is_dir).map(|meta| ReadFile {
+                        content: Vec::new(),
+                        permissions: meta.mode() & PERMISSIONS,
+                        modified_ns: modified_ns(&meta),
+                    });
+                    archive.add(EntryKind::Directory, name, &attributes.unwrap_or_default());
                 }
                 ArchiveMember::Link { target, name } => {
                     let target = ReadFile {

@@ -64,8 +64,17 @@ impl ArchiveDestination {
 
     fn store(&self, entry: &ArchiveEntry<'_>) -> Result<(), String> {
         let header = &entry.header;
+        let attributes = self.preserve.then_some(FileAttributes {
+            permissions: Some(header.permissions),
+            modified_ns: Some(header.modified_ns),
+        });
         let stored = match header.kind {
-            EntryKind::Directory => self.directory.make_directory(entry.name),
+            EntryKind::Directory => {
+                // One without a time has no attributes either.
+                let attributes = attributes.filter(|_| header.modified_ns > 0);
+                self.directory
+                    .make_directory(entry.name, attributes, self.overwrite)
+            }
             EntryKind::Link => {
                 if *blake3::hash(entry.content).as_bytes() != header.digest {
                     return Err("its digest is not the sender's".to_owned());
@@ -92,10 +101,7 @@ impl ArchiveDestination {
                     name: entry.name,
                     content: entry.content,
                     overwrite: self.overwrite,
-                    attributes: self.preserve.then_some(FileAttributes {
-                        permissions: Some(header.permissions),
-                        modified_ns: Some(header.modified_ns),
-                    }),
+                    attributes,
                 })
             }
         };

@@ -2,8 +2,8 @@
 //!
 //! An archive is its entries, one behind the other. Each is a header of 51 bytes, the name, and the content of the file. The header has
 //! the kind (1 byte: `F` a file, `D` a directory, `L` a symbolic link), the length of the name (2), the size of the content (4), the permissions (4), the time of
-//! the last change, ns since 1970 (8), all little-endian, and the BLAKE3 digest of the content (32). A directory has zeros for the last three;
-//! the content of a link is where it leads, without permissions and time.
+//! the last change, ns since 1970 (8), all little-endian, and the BLAKE3 digest of the content (32). A directory has a digest of zeros, and
+//! zeros for the permissions and the time too where it keeps neither; the content of a link is where it leads, without permissions and time.
 
 /// The bytes of a header.
 pub(super) const HEADER_BYTES: usize = 51;

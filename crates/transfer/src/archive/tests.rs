@@ -79,6 +79,7 @@ fn file(from: &ScratchDirectory, name: &str) -> ArchiveMember {
 
 fn directory(name: &str) -> ArchiveMember {
     ArchiveMember::Directory {
+        path: None,
         name: name.to_owned(),
     }
 }
@@ -154,6 +155,47 @@ fn permissions_and_times_are_kept_where_that_is_asked_for() {
     assert_eq!(kept.modified().unwrap(), at);
     // Whoever sends it, it runs as whoever starts it.
     assert_eq!(kept.mode() & 0o7777, 0o751);
+}
+
+#[test]
+fn directories_keep_their_attributes_where_the_client_made_them() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let (from, to) = (ScratchDirectory::new("from"), ScratchDirectory::new("to"));
+    let store = StoreDirectory::open(to.path()).unwrap();
+    let source = |last: u8| std::net::IpAddr::from([192, 0, 2, last]).into();
+    let (own, other) = (store.of_source(source(1)), store.of_source(source(2)));
+    from.write("a", b"x");
+    let at = std::time::UNIX_EPOCH + Duration::new(1_000_000_000, 0);
+    let directory = std::fs::File::open(from.path()).unwrap();
+    directory
+        .set_permissions(std::fs::Permissions::from_mode(0o2750))
+        .unwrap();
+    directory.set_modified(at).unwrap();
+    let files = BuiltArchive::of(&[file(&from, "a")]);
+    let last = BuiltArchive::of(&[ArchiveMember::Directory {
+        path: Some(from.path().to_owned()),
+        name: "tree".to_owned(),
+    }]);
+    let arrives = |archive: &BuiltArchive, store: &StoreDirectory, preserve, overwrite| {
+        let mut plan = plan(&archive.describe());
+        (plan.preserve, plan.overwrite) = (preserve, overwrite);
+        let (outcome, refused) = arrive(&archive.bytes, 4096, &plan, store);
+        assert_eq!((outcome, refused.count), (Ok(true), 0));
+        let meta = std::fs::metadata(to.path().join("tree")).unwrap();
+        (meta.mode() & 0o7777, meta.modified().unwrap() == at)
+    };
+    let (usual, is_kept) = arrives(&files, &own, true, false);
+    assert!(usual != 0o750 && !is_kept);
+    // Another client's directory stays as it is, as does one whose attributes nobody asked for.
+    assert_eq!(arrives(&last, &other, true, false), (usual, false));
+    assert_eq!(arrives(&last, &own, false, false), (usual, false));
+    assert_eq!(arrives(&last, &own, true, false), (0o750, true));
+    std::fs::set_permissions(
+        to.path().join("tree"),
+        std::fs::Permissions::from_mode(0o700),
+    )
+    .unwrap();
+    assert_eq!(arrives(&last, &other, true, true), (0o750, true));
 }
 
 #[test]

@@ -323,6 +323,10 @@ fn permissions_and_times_are_kept_both_ways() {
             .unwrap();
         file.set_modified(at).unwrap();
     }
+    let tree = fs::File::open(pair.place.at("here/tree")).unwrap();
+    tree.set_permissions(fs::Permissions::from_mode(0o710))
+        .unwrap();
+    tree.set_modified(at).unwrap();
     for flags in ["--send tool", "--send tree", "--get tool --to got"] {
         pair.runs(&format!("{flags} -a")).done();
     }
@@ -330,6 +334,7 @@ fn permissions_and_times_are_kept_both_ways() {
         "stored/tool",
         "stored/tree/small",
         "stored/tree/none",
+        "stored/tree",
         "here/got",
     ] {
         let meta = fs::metadata(pair.place.at(name)).unwrap();
