@@ -22,6 +22,11 @@ struct FilePair {
 
 impl FilePair {
     fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// With further flags of the server.
+    fn with(flags: &[&str]) -> Self {
         let place = Place::of("file");
         for directory in ["served", "stored", "here"] {
             fs::create_dir(place.at(directory)).unwrap();
@@ -29,6 +34,7 @@ impl FilePair {
         let mut command = caudal(["serve", "-p", "0", "--files"]);
         command.arg(place.at("served"));
         command.arg("--accept-files").arg(place.at("stored"));
+        command.args(flags);
         Self {
             server: Serve::of(&mut command),
             place,

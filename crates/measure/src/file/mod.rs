@@ -3,6 +3,7 @@
 mod assemble;
 mod block_order;
 mod campaign;
+mod divide;
 mod file_content;
 mod measure;
 mod prepared_contents;

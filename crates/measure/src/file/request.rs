@@ -1,5 +1,6 @@
 //! File transfers that are asked for.
 
+use super::divide::divided;
 use super::file_content::FileContent;
 use crate::error::MeasureError;
 use crate::path_mtu::{fitting_payload, lost_in_black_hole};
@@ -83,11 +84,15 @@ impl FileCell {
 }
 
 impl FileRequest {
-    /// Fits the transfers to the path to `peer`.
+    /// Fits the transfers to the path to `peer`, and what is sent together to what the server takes at once.
     ///
     /// # Errors
     /// When the path drops datagrams of the size that was asked for, the peer is lost, or the user interrupts.
     pub fn prepare(&mut self, peer: &mut TestPeer) -> Result<(), MeasureError> {
+        let limits = peer.info().limits;
+        if let Some(max) = limits.and_then(|limits| limits.max_bytes) {
+            (self.contents, self.cells) = divided(&self.contents, &self.cells, max.get());
+        }
         if !self.cells.iter().any(FileCell::sends_datagrams) {
             return Ok(());
         }

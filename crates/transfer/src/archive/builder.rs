@@ -44,6 +44,16 @@ impl ArchiveMember {
             self;
         (HEADER_BYTES + name.len()) as u64 + file_bytes
     }
+
+    /// The size of its content as it is now; 0 where nobody can tell.
+    #[must_use]
+    pub fn content_bytes(&self) -> u64 {
+        match self {
+            Self::File { path, .. } => symlink_metadata(path).map_or(0, |meta| meta.len()),
+            Self::Directory { .. } => 0,
+            Self::Link { target, .. } => target.as_os_str().len() as u64,
+        }
+    }
 }
 
 /// A file that could not be read, and is not in the archive.

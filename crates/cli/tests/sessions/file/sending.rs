@@ -10,6 +10,7 @@ trials! {
     a_file_arrives_under_its_name_and_is_not_replaced_unasked,
     a_directory_arrives_with_its_files,
     small_files_go_together_over_each_protocol,
+    small_files_fit_what_the_server_takes_at_once,
     what_a_server_does_not_store_of_a_directory_is_named,
     permissions_and_times_are_kept_both_ways,
     links_are_sent_as_links_where_that_is_asked_for,
@@ -76,6 +77,23 @@ fn what_cannot_be_sent_of_a_directory_is_named_and_keeps_nothing_back() {
         codes.clone().any(|one| one["code"] == "files_left_out"),
         "{run}"
     );
+}
+
+fn small_files_fit_what_the_server_takes_at_once() {
+    let pair = FilePair::with(&["--max-bytes", "1M"]);
+    for number in 0..30 {
+        let name = format!("here/tree/{number}");
+        let path = pair.place.at(&name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content(100_000)).unwrap();
+    }
+    let ended = pair.runs("--send tree").done();
+    let transfers = "tree (30 files), part 4 of 4";
+    assert!(ended.stdout.contains(transfers), "{ended:#?}");
+    for number in 0..30 {
+        let stored = pair.place.at(&format!("stored/tree/{number}"));
+        assert!(fs::read(stored).unwrap() == content(100_000), "{number}");
+    }
 }
 
 fn links_are_sent_as_links_where_that_is_asked_for() {
