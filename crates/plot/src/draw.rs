@@ -9,7 +9,9 @@ use crate::figure::Figure;
 use crate::frame::{self, XLabels};
 use crate::labels::{self, Label};
 use crate::layers;
-use crate::layout::{BOLD_WIDTH, LINE_HEIGHT, MARGIN, TEXT_SIZE, TICK_GAP, TITLE_SIZE};
+use crate::layout::{
+    BOLD_WIDTH, LINE_HEIGHT, MARGIN, PLOT_LEFT, TEXT_SIZE, TICK_GAP, TITLE_SIZE, WIDE,
+};
 use crate::legend;
 use crate::plot_area::PlotArea;
 use crate::series::SeriesSet;
@@ -79,7 +81,13 @@ fn draw_with_legend(
     } else {
         TEXT_SIZE * LINE_HEIGHT + 4.0
     };
-    let left = MARGIN + y_title + widest.fold(0.0, f64::max) + TICK_GAP;
+    let labels = MARGIN + y_title + widest.fold(0.0, f64::max) + TICK_GAP;
+    let is_wide = figure_width >= WIDE && figure.y.categories.is_none();
+    let left = if is_wide {
+        labels.max(PLOT_LEFT)
+    } else {
+        labels
+    };
     let (x_axis, right) = horizontal(figure, &extent.xs, left, figure_width);
     let x_labels = XLabels::fit(figure, &x_axis, left, right);
 

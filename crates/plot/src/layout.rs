@@ -12,3 +12,7 @@ pub(crate) const BOLD_WIDTH: f64 = 1.17;
 pub(crate) const MARGIN: f64 = 16.0;
 /// The gap between the plot and its tick labels.
 pub(crate) const TICK_GAP: f64 = 8.0;
+/// The width from which on a figure has room for its plot to begin at [`PLOT_LEFT`].
+pub(crate) const WIDE: f64 = 600.0;
+/// The left end of the plot of a wide figure, unless its labels need more room: plots of figures below one another begin at one place.
+pub(crate) const PLOT_LEFT: f64 = 108.0;

@@ -2,10 +2,10 @@
 
 use super::text;
 
-/// A time in ms, with as many digits as three or four significant ones need; `-` where there is none.
+/// A time in ms, with as many digits as three or four significant ones need; `–` where there is none.
 pub fn ms(us: Option<f64>) -> String {
     let Some(us) = us else {
-        return "-".to_owned();
+        return "–".to_owned();
     };
     let ms = us / 1e3;
     match ms.abs() {
@@ -17,15 +17,15 @@ pub fn ms(us: Option<f64>) -> String {
     }
 }
 
-/// A rate; `-` where there is none.
+/// A rate; `–` where there is none.
 pub fn rate(bps: Option<f64>) -> String {
-    bps.map_or_else(|| "-".to_owned(), text::bits)
+    bps.map_or_else(|| "–".to_owned(), text::bits)
 }
 
-/// A fraction in percent; `-` where there is none.
+/// A fraction in percent; `–` where there is none.
 pub fn share(fraction: Option<f64>) -> String {
     let Some(fraction) = fraction else {
-        return "-".to_owned();
+        return "–".to_owned();
     };
     match fraction {
         0.0 => "0 %".to_owned(),
@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(shown, ["0.0032", "0.073", "0.999", "41.2", "123.5", "2346"]);
         assert_eq!(
             [share(Some(0.0)), share(Some(0.0012)), share(None)],
-            ["0 %", "0.12 %", "-"]
+            ["0 %", "0.12 %", "–"]
         );
     }
 }

@@ -86,7 +86,7 @@ impl RunTable {
             let rate = result
                 .goodputs_bps
                 .last()
-                .map_or_else(|| "-".to_owned(), |bps| bits(*bps));
+                .map_or_else(|| "–".to_owned(), |bps| bits(*bps));
             let row = format!("{name:>11}  {:<4} {rate:>13}", result.direction.name());
             let so_far = self.so_far(&result.goodputs_bps);
             sink.line(&beside(&row, &so_far, sink.line_width()));

@@ -181,8 +181,7 @@ fn recorded() {
     assert!(compared.contains("rtt_added both"), "{compared}");
     report("export last --html -o page.html");
     let page = fs::read_to_string(place.at("page.html")).unwrap();
-    // Each is there twice, for wide and for narrow pages.
-    assert_eq!(page.matches("<svg").count(), 6, "three panels");
+    assert_eq!(page.matches("<figcaption>").count(), 3, "three panels");
     for title in ["Throughput", "Latency", "Loss"] {
         assert!(page.contains(title), "{title}");
     }

@@ -35,7 +35,7 @@ impl fmt::Display for UnitValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { value, unit } = *self;
         if !value.is_finite() {
-            return f.pad("-");
+            return f.pad("–");
         }
         let text = match unit {
             Unit::BitPerSecond => scaled(value, "bit/s"),
@@ -126,7 +126,7 @@ mod tests {
             (Unit::Share, 1e-8, "1.000e-6 %"),
             (Unit::Flows, 5.2, "6 flows"),
             (Unit::Flows, 1.0, "1 flow"),
-            (Unit::Ratio, f64::NAN, "-"),
+            (Unit::Ratio, f64::NAN, "–"),
         ] {
             let shown = unit.show(value);
             assert_eq!(shown, text, "{value} {unit:?}");

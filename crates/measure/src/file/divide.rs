@@ -1,7 +1,7 @@
 //! Archives that fit what a server takes at once.
 
+use super::file_cell::FileCell;
 use super::file_content::FileContent;
-use super::request::FileCell;
 use caudal_core::plan::{FileArchive, TransferContent};
 use caudal_core::units::ByteCount;
 use caudal_engine::ArchiveMember;

@@ -4,6 +4,7 @@ mod assemble;
 mod block_order;
 mod campaign;
 mod divide;
+mod file_cell;
 mod file_content;
 mod measure;
 mod prepared_contents;
@@ -13,6 +14,7 @@ mod transfer_measured;
 mod warnings;
 
 pub use campaign::TransferPlace;
+pub use file_cell::FileCell;
 pub use file_content::FileContent;
 pub use measure::{MeasuredTransfers, RunPart};
-pub use request::{FileCell, FileDestination, FileRequest};
+pub use request::{FileDestination, FileRequest};

@@ -1,17 +1,14 @@
 //! File transfers that are asked for.
 
 use super::divide::divided;
+use super::file_cell::FileCell;
 use super::file_content::FileContent;
 use crate::error::MeasureError;
 use crate::path_mtu::{fitting_payload, lost_in_black_hole};
 use crate::test_peer::{ServerChoice, TestPeer};
-use caudal_core::plan::{TransferPlan, TransferVia};
 use caudal_core::transfer::{TransferCell, TransferGoal};
 use caudal_core::units::ByteCount;
 use caudal_engine::StoreDirectory;
-
-/// The bytes of the header of an RBT packet, which a datagram has before its payload.
-const RBT_HEADER_BYTES: u32 = 20;
 
 /// File transfers that are asked for.
 #[derive(Debug, Clone)]
@@ -42,15 +39,6 @@ pub struct FileRequest {
     pub keeps_parts: bool,
 }
 
-/// A cell of a comparison.
-#[derive(Debug, Clone)]
-pub struct FileCell {
-    /// The position of its content.
-    pub content: usize,
-    /// A transfer of it.
-    pub plan: TransferPlan,
-}
-
 /// Where this end stores what it receives.
 #[derive(Debug, Clone, Default)]
 pub struct FileDestination {
@@ -58,29 +46,6 @@ pub struct FileDestination {
     pub store: Option<StoreDirectory>,
     /// The name of the file; `None` for a file without a name.
     pub store_as: Option<String>,
-}
-
-impl FileCell {
-    /// `true` when its bytes travel in datagrams.
-    const fn sends_datagrams(&self) -> bool {
-        matches!(self.plan.via, TransferVia::Rbt(_) | TransferVia::Quic)
-    }
-
-    /// The payload of its datagrams, bytes; `None` for any protocol but RBT, whose datagrams have the size that was asked for.
-    const fn datagram_bytes(&self) -> Option<u32> {
-        match &self.plan.via {
-            TransferVia::Rbt(rbt) => Some(rbt.packet_bytes.saturating_add(RBT_HEADER_BYTES)),
-            _ => None,
-        }
-    }
-
-    /// Makes its datagrams fit a path that carries this payload whole.
-    fn fit(&mut self, payload: u32) {
-        if let TransferVia::Rbt(rbt) = &mut self.plan.via {
-            let room = payload.saturating_sub(RBT_HEADER_BYTES);
-            rbt.packet_bytes = rbt.packet_bytes.min(room.max(1));
-        }
-    }
 }
 
 impl FileRequest {

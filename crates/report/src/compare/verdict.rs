@@ -115,7 +115,7 @@ fn cannot(cell: &ComparedMetric, show: &dyn Fn(f64) -> String) -> String {
     match cell.cannot {
         Some(NotComparable::TooFew { first, second }) => {
             let side = |name: &str, side: Option<SideSummary>| match side {
-                None => format!("{name} -"),
+                None => format!("{name} –"),
                 Some(side) if side.n == 1 => format!("{name} {}", show(side.mean.mean)),
                 Some(side) => {
                     let (min, max) = (show(side.min), show(side.max));

@@ -129,7 +129,7 @@ pub(super) fn prediction_lines(
 /// The round-trip times, retransmissions and congestion window of TCP.
 fn tcp_line(summary: &DirectionSummary) -> Option<String> {
     let tcp = summary.tcp.as_ref()?;
-    let time = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), time_us);
+    let time = |us: Option<f64>| us.map_or_else(|| "–".to_owned(), time_us);
     let retransmitted = tcp
         .retransmitted_bytes
         .map_or_else(String::new, |count| format!(" ({})", bytes(count)));
@@ -156,7 +156,7 @@ fn tcp_line(summary: &DirectionSummary) -> Option<String> {
 /// The delay variation of datagrams.
 fn delay_line(summary: &DirectionSummary) -> Option<String> {
     let delay = summary.delay.as_ref()?;
-    let time = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), time_us);
+    let time = |us: Option<f64>| us.map_or_else(|| "–".to_owned(), time_us);
     Some(format!(
         "  delay variation: jitter (RFC 3550) {}; ipdv mean {}; pdv p50 {}, p99 {}, p99.9 {}, max {}{}",
         time_us(delay.jitter_rfc3550_us),
@@ -234,7 +234,7 @@ fn datagrams(loss: &Loss, warm_up: bool, push: &mut impl FnMut(String)) {
     }
     let scope = if warm_up { " (warm-up included)" } else { "" };
     let fraction = loss.fraction.map_or_else(
-        || "-".to_owned(),
+        || "–".to_owned(),
         |fraction| EstimateInUnit::new(&fraction, Unit::Share).to_string(),
     );
     push(format!(

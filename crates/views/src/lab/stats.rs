@@ -76,7 +76,7 @@ fn row(link: &LinkState, near: usize, direction: &DirectionState) -> [String; 6]
         count(direction.dropped()),
         direction
             .max_queue_bytes()
-            .map_or_else(|| "-".to_owned(), |bytes| format!("{} B", count(bytes))),
+            .map_or_else(|| "–".to_owned(), |bytes| format!("{} B", count(bytes))),
     ]
 }
 

@@ -233,7 +233,7 @@ fn round_trip(baseline: &ReplySummary) -> String {
 /// The delay above its minimum each way: median and 90th percentile.
 fn delay_variation(baseline: &ReplySummary) -> Option<String> {
     let one = |of: &OneWaySummary| {
-        let p90 = of.pdv_p90_us.map_or_else(|| "-".to_owned(), time_us);
+        let p90 = of.pdv_p90_us.map_or_else(|| "–".to_owned(), time_us);
         format!("{}/{p90}", time_us(of.pdv_p50_us))
     };
     let (up, down) = (baseline.up.as_ref()?, baseline.down.as_ref()?);

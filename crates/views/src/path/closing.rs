@@ -120,7 +120,7 @@ policers were not looked for: that takes --peer, and caudal serve at the other e
         let text = usual(sample::silent_hop());
         assert!(
             text.contains(
-                "  2  does not answer                                -       -       -       -\n"
+                "  2  does not answer                                –       –       –       –\n"
             ),
             "{text}"
         );

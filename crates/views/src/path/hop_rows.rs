@@ -96,7 +96,7 @@ pub(super) fn loss_and_times(hop: &PathHop) -> [String; 4] {
     let loss = match hop.answering {
         HopAnswering::Answers => share(hop.loss()),
         HopAnswering::RateLimited => "limited".to_owned(),
-        HopAnswering::Silent | HopAnswering::NothingFromHere => "-".to_owned(),
+        HopAnswering::Silent | HopAnswering::NothingFromHere => "–".to_owned(),
     };
     let rtt = hop.times_ms();
     let [min, mean, max] = rtt.map_or([None; 3], |rtt| [rtt.min, rtt.mean, rtt.max].map(Some));

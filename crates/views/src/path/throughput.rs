@@ -54,7 +54,7 @@ fn cells(
 }
 
 fn row(run: &ThroughputRun) -> String {
-    let dash = || "-".to_owned();
+    let dash = || "–".to_owned();
     let percent = |part: Option<f64>, decimals: usize| {
         part.map_or_else(dash, |part| format!("{:.decimals$} %", part * 100.0))
     };

@@ -41,7 +41,7 @@ fn cells_of_row(cells: [&str; 8], width: LineWidth) -> String {
 
 fn row(cell: &TransferCellReport, width: LineWidth) -> String {
     fn shown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
-        value.map_or_else(|| "-".to_owned(), show)
+        value.map_or_else(|| "–".to_owned(), show)
     }
     let mean = cell.time_s.as_ref();
     let values = [
@@ -127,7 +127,7 @@ error: half the 95 % interval of the mean time, as a part of it; goal: at most 1
     #[test]
     fn fewer_than_five_runs_have_neither_error_nor_goal() {
         let lines = lines(&campaign(3), LineWidth::UNLIMITED);
-        assert!(lines[1].contains(" -    -      - "), "{}", lines[1]);
+        assert!(lines[1].contains(" –    –      – "), "{}", lines[1]);
         let unfolded = lines.join("\n").replace("\n    ", " ");
         assert!(unfolded.contains("fewer than five runs have none"));
     }

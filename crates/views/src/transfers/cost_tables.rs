@@ -1,6 +1,7 @@
 //! Where the time of each cell went, and what it cost.
 
 use super::cell_table::by_content;
+use crate::cells::share;
 use crate::text::truncated;
 use caudal_core::quantity::Unit;
 use caudal_core::transfer::{FileReport, TransferCellReport};
@@ -49,7 +50,7 @@ fn costs(cell: &TransferCellReport) -> String {
         cell.cell.name(),
         count(cell.datagrams),
         count(cell.retransmitted),
-        shown(cell.loss, |loss| format!("{:.2} %", loss * 100.0)),
+        shown(cell.loss, |loss| share(Some(loss))),
         shown(cell.socket_drops, |drops| drops.to_string()),
         of_byte(cell.sender_cpu_ns_per_byte),
         of_byte(cell.receiver_cpu_ns_per_byte),
@@ -57,7 +58,7 @@ fn costs(cell: &TransferCellReport) -> String {
 }
 
 fn shown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
-    value.map_or_else(|| "-".to_owned(), show)
+    value.map_or_else(|| "–".to_owned(), show)
 }
 
 #[cfg(test)]
@@ -72,11 +73,11 @@ mod tests {
             lines[..6].join("\n"),
             "\
 1 MB                   handshake    transfer       write       fsync      verify
-tcp                       120 µs    9.780 ms      100 µs           -    1.500 ms
-rbt 1400                  120 µs    4.780 ms      100 µs           -    1.500 ms
+tcp                       120 µs    9.780 ms      100 µs           –    1.500 ms
+rbt 1400                  120 µs    4.780 ms      100 µs           –    1.500 ms
 1 MB                  datagrams   resent     loss    drops  send ns/B  recv ns/B
-tcp                           -        0        -        -      0.214      0.341
-rbt 1400                    714        0   0.00 %        0      0.214      0.341"
+tcp                           –        0        –        –      0.214      0.341
+rbt 1400                    714        0      0 %        0      0.214      0.341"
         );
         assert!(lines.iter().all(|line| line.chars().count() <= 80));
     }
