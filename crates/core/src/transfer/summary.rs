@@ -23,6 +23,21 @@ pub struct TransferTimes {
     pub verify_ns: Option<u64>,
 }
 
+impl TransferTimes {
+    /// The parts that are known, in their order, each with its time, s.
+    pub fn parts(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let parts = [
+            ("handshake", Some(self.handshake_ns)),
+            ("transfer", self.transfer_ns),
+            ("write", self.write_ns),
+            ("fsync", self.sync_ns),
+            ("verify", self.verify_ns),
+        ];
+        let known = parts.into_iter();
+        known.filter_map(|(name, ns)| Some((name, ns? as f64 / 1e9)))
+    }
+}
+
 /// What one transfer adds up to. Counts that the protocol does not have, or that the other end did not report, are absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferSummary {

@@ -3,7 +3,7 @@
 use crate::export::page::CaptionedFigure;
 use crate::export::wording::{about, count, sentence};
 use caudal_core::quantity::Unit;
-use caudal_core::transfer::{FileReport, TransferCellReport, TransferTimes};
+use caudal_core::transfer::{FileReport, TransferCellReport};
 use caudal_plot::{Axis, AxisQuantity, Bar, Figure, Layer};
 
 /// Maximum number of contents that are drawn beside one another.
@@ -21,24 +21,9 @@ pub(super) fn figure(report: &FileReport) -> Option<CaptionedFigure> {
     }
 }
 
-/// The parts of a transfer's time in their order, s.
-pub(super) fn parts(times: &TransferTimes) -> Vec<(&'static str, f64)> {
-    let parts = [
-        ("handshake", Some(times.handshake_ns)),
-        ("transfer", times.transfer_ns),
-        ("write", times.write_ns),
-        ("fsync", times.sync_ns),
-        ("verify", times.verify_ns),
-    ];
-    let known = parts.into_iter();
-    known
-        .filter_map(|(name, ns)| Some((name, ns? as f64 / 1e9)))
-        .collect()
-}
-
 fn times_figure(cell: &TransferCellReport) -> Option<CaptionedFigure> {
     cell.time_s?;
-    let parts = parts(&cell.times);
+    let parts: Vec<(&str, f64)> = cell.times.parts().collect();
     let (longest, most_s) = *parts
         .iter()
         .max_by(|one, other| one.1.total_cmp(&other.1))?;

@@ -1,6 +1,5 @@
 //! The result of file transfers in a report.
 
-use super::figure::parts;
 use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::wording::{about, count, sentence};
 use caudal_core::quantity::{EstimateInUnit, Unit};
@@ -80,7 +79,7 @@ pub fn tables(report: &FileReport) -> Vec<Block> {
 fn times_table(report: &FileReport) -> Block {
     const PARTS: [&str; 5] = ["handshake", "transfer", "write", "fsync", "verify"];
     let rows = report.cells.iter().map(|cell| {
-        let parts = parts(&cell.times);
+        let parts: Vec<(&str, f64)> = cell.times.parts().collect();
         let of = |name: &&str| {
             let part = parts.iter().find(|part| part.0 == *name);
             Cell::new(part.map_or_else(String::new, |part| about(part.1, Unit::Seconds)))

@@ -69,19 +69,9 @@ pub(super) fn explanation(run: &TransferRun, form: TextForm) -> Vec<String> {
 }
 
 fn times(times: &TransferTimes) -> String {
-    let parts = [
-        ("handshake", Some(times.handshake_ns)),
-        ("transfer", times.transfer_ns),
-        ("write", times.write_ns),
-        ("fsync", times.sync_ns),
-        ("verify", times.verify_ns),
-    ];
-    let each: Vec<String> = parts
-        .into_iter()
-        .filter_map(|(name, ns)| Some((name, ns?)))
-        .map(|(name, ns)| format!("{name} {}", Unit::Seconds.show(ns as f64 / 1e9)))
-        .collect();
-    each.join(", ")
+    let each = times.parts();
+    let each = each.map(|(name, s)| format!("{name} {}", Unit::Seconds.show(s)));
+    each.collect::<Vec<String>>().join(", ")
 }
 
 /// What was sent again or lost, and the processor time.
