@@ -247,7 +247,7 @@ impl StoreDirectory {
         is_of_size && file.take(size + 1).read_to_end(&mut stored).is_ok() && stored == content
     }
 
-    /// Makes a directory, unless there is one, and gives it these attributes where it was made on behalf of this client or `overwrite` is set.
+    /// Makes a directory, unless there is one, and gives it these attributes where it was made on behalf of this client.
     ///
     /// # Errors
     /// When the name is not allowed, there is something else of that name, there is no room, or the kernel refuses.
@@ -255,7 +255,6 @@ impl StoreDirectory {
         &self,
         name: &str,
         attributes: Option<FileAttributes>,
-        overwrite: bool,
     ) -> Result<(), TransferFileError> {
         let room = self.room(None)?;
         let (parent, last, mut made) = make_parent(&self.directory, &self.own, name)?;
@@ -270,9 +269,9 @@ impl StoreDirectory {
             }
         }
         made.keep();
-        // What another client has made stays as it is.
+        // What another client has made stays as it is: its permissions decide what can be stored there.
         if let Some(attributes) = attributes
-            && (overwrite || self.own.has(&directory))
+            && self.own.has(&directory)
         {
             attributes.set(&directory);
         }

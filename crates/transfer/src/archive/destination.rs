@@ -72,8 +72,7 @@ impl ArchiveDestination {
             EntryKind::Directory => {
                 // One without a time has no attributes either.
                 let attributes = attributes.filter(|_| header.modified_ns > 0);
-                self.directory
-                    .make_directory(entry.name, attributes, self.overwrite)
+                self.directory.make_directory(entry.name, attributes)
             }
             EntryKind::Link => {
                 if *blake3::hash(entry.content).as_bytes() != header.digest {
