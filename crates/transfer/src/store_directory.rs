@@ -8,7 +8,7 @@ use super::nameless_file::{NamelessFile, nameless_file_at};
 use super::store_quota::{QuotaUsedUp, StoreQuota, StoredBytes};
 use super::stored_file::{
     FileAttributes, Replacement, StoredFile, check_destination, check_space, is_reserved,
-    journal_name, part_name,
+    journal_name, open_part, part_name,
 };
 use caudal_core::plan::{FileIdentity, TransferContent, TransferPlan, check_file_name};
 use caudal_core::units::ByteCount;
@@ -299,22 +299,27 @@ impl StoreDirectory {
         let exists = || TransferFileError::Exists {
             name: name.to_owned(),
         };
-        match symlinkat(target, &parent, &*os_name(last)) {
-            Ok(()) => {}
+        let is_new = match symlinkat(target, &parent, &*os_name(last)) {
+            Ok(()) => true,
             Err(Errno::EXIST) if existing == ExistingLink::Replaced => {
-                replace_by_link(&parent, last, target).map_err(failed)?;
+                replace_by_link(&parent, last, target)?;
+                true
             }
             Err(Errno::EXIST) if existing == ExistingLink::KeptIfSame => {
-                let found =
-                    readlinkat(&parent, &*os_name(last), Vec::new()).map_err(|_| exists())?;
-                if found.as_bytes() != target.as_bytes() {
+                let found = readlinkat(&parent, &*os_name(last), Vec::new());
+                let is_same = found.is_ok_and(|found| found.as_bytes() == target.as_bytes());
+                if !is_same {
                     return Err(exists());
                 }
+                false
             }
             Err(Errno::EXIST) => return Err(exists()),
             Err(cause) => return Err(failed(cause)),
-        }
-        if let Some(mut room) = room {
+        };
+        // What was there already has its room.
+        if let Some(mut room) = room
+            && is_new
+        {
             room.keep();
         }
         made.keep();
@@ -331,21 +336,20 @@ impl StoreDirectory {
     }
 }
 
-/// Puts a link in the place of a file or of another link, at once for everyone who looks. A directory stays.
-fn replace_by_link(parent: &OwnedFd, name: &str, target: &OsStr) -> rustix::io::Result<()> {
-    let (part, name) = (part_name(name), os_name(name));
-    let part = os_name(&part);
-    // A part of a file that was to have this name is of no use any more.
-    match unlinkat(parent, &*part, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => {}
-        Err(cause) => return Err(cause),
-    }
-    symlinkat(target, parent, &*part)?;
-    let renamed = renameat(parent, &*part, parent, &*name);
+/// Puts a link in the place of a file or of another link, at once for everyone who looks. A directory stays, and so does what arrives under
+/// that name at the moment.
+fn replace_by_link(parent: &OwnedFd, name: &str, target: &OsStr) -> Result<(), TransferFileError> {
+    let _locked = open_part(parent, name)?;
+    let failed = |cause| TransferFileError::kernel("make the link", name, cause);
+    let part = part_name(name);
+    let (part, own) = (os_name(&part), os_name(name));
+    unlinkat(parent, &*part, AtFlags::empty()).map_err(failed)?;
+    symlinkat(target, parent, &*part).map_err(failed)?;
+    let renamed = renameat(parent, &*part, parent, &*own);
     if renamed.is_err() {
         let _ = unlinkat(parent, &*part, AtFlags::empty());
     }
-    renamed
+    renamed.map_err(failed)
 }
 
 const fn replacement(overwrite: bool) -> Replacement {

@@ -363,7 +363,7 @@ pub(super) fn check_destination(
 }
 
 /// Opens the partial file for this transfer alone.
-fn open_part(directory: &OwnedFd, name: &str) -> Result<File, TransferFileError> {
+pub(super) fn open_part(directory: &OwnedFd, name: &str) -> Result<File, TransferFileError> {
     let part = part_name(name);
     let file = open_regular(directory, &part)?;
     let busy = || TransferFileError::Busy {

@@ -260,6 +260,14 @@ fn links_are_kept_and_lead_nowhere_else() {
     // A directory is not replaced.
     assert_eq!(refused.count, 1, "{refused:?}");
     assert_eq!(leads_to("tree/link").as_os_str(), "sub");
+    // What arrives under that name at the moment is not taken away.
+    let arriving = std::fs::File::create(to.path().join("tree/link.part")).unwrap();
+    rustix::fs::flock(&arriving, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let (_, refused) = arrive(&elsewhere.bytes, 9, &plan, &store);
+    assert_eq!(refused.count, 2, "{refused:?}");
+    assert!(to.path().join("tree/link.part").is_file());
+    drop(arriving);
+    std::fs::remove_file(to.path().join("tree/link.part")).unwrap();
     assert!(to.path().join("tree/sub").is_dir());
     let one = FileArchive {
         entries: 1,
