@@ -61,8 +61,8 @@ struct Session<'a> {
     peer: SocketAddr,
     number: u64,
     slot: &'a ClientSlot,
-    /// What holds for each of its tests.
-    limits: ServerLimits,
+    /// What holds for each of its tests; `None` before the first.
+    limits: Option<ServerLimits>,
     /// Its probes of the path MTU are answered as long as it lasts.
     _probing: ProbingSession<'a>,
 }
@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
             peer,
             number,
             slot,
-            limits: state.options.limits(peer.ip()),
+            limits: None,
             _probing: probing,
         };
         let client = greet(&mut session.control, peer, probe_token)?;
@@ -171,7 +171,8 @@ impl<'a> Session<'a> {
 
     fn run(&mut self, plan: &Plan) -> Result<(), RunError> {
         let state = self.control.state;
-        let limits = self.limits.clone();
+        let of_client = || state.options.limits(self.peer.ip());
+        let limits = self.limits.get_or_insert_with(of_client).clone();
         let mut workload = workload::from_plan(plan);
         let changed = workload.accept(&limits)?;
         let changed: Vec<ExternalText> = changed.into_iter().map(Into::into).collect();
