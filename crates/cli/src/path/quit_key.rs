@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Maximum time after which it shows that nobody waits for the key any more.
+/// The time between two looks for a key.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Waits for `q`, which then does what `^C` does; not any more when this is dropped.
@@ -25,9 +25,11 @@ impl QuitKey {
         let ends = Arc::clone(&is_over);
         let wait = move || {
             while !ends.load(Ordering::Relaxed) {
-                if matches!(keys.key(LOOK), Some(b'q' | b'Q')) {
-                    interrupt_this_process();
-                    return;
+                // A terminal that is gone, or that another job has, is looked at no more often than one without a key.
+                match keys.key(Duration::ZERO) {
+                    Some(b'q' | b'Q') => return interrupt_this_process(),
+                    Some(_) => {}
+                    None => thread::sleep(LOOK),
                 }
             }
         };

@@ -1,6 +1,7 @@
 //! The trials of a search for the highest rate: a figure of the loss at each rate, and a table.
 
-use crate::export::page::{Block, CaptionedFigure, Cell, FigureGroup, Mark, Table, TableColumn};
+use crate::export::figures::numbered;
+use crate::export::page::{Block, CaptionedFigure, Cell, Mark, Table, TableColumn};
 use crate::export::wording::{about, count, span};
 use caudal_core::quantity::Unit;
 use caudal_core::run::SearchResult;
@@ -25,15 +26,10 @@ pub(super) fn blocks(search: &SearchResult) -> Vec<Block> {
     if search.trials.is_empty() {
         return Vec::new();
     }
-    let figures = FigureGroup {
-        title: String::new(),
-        figures: vec![figure(search)],
-        notes: Vec::new(),
-    };
-    let table = Block::folded("Each trial", vec![Block::Table(table(search))]);
-    std::iter::once(Block::Figures(figures))
-        .chain(table)
-        .collect()
+    let mut blocks = numbered(vec![vec![Some(figure(search))]]);
+    let table = Block::Table(table(search));
+    blocks.extend(Block::folded("Each trial", vec![table]));
+    blocks
 }
 
 fn figure(search: &SearchResult) -> CaptionedFigure {
@@ -78,7 +74,7 @@ fn figure(search: &SearchResult) -> CaptionedFigure {
         size: Figure::SIZE,
         note: None,
     };
-    CaptionedFigure::new("01-trials", figure, caption(search))
+    CaptionedFigure::new("trials", figure, caption(search))
 }
 
 fn caption(search: &SearchResult) -> String {
