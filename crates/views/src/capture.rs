@@ -23,7 +23,7 @@ pub fn capture_lines(run: &Run, form: TextForm) -> Vec<String> {
             Detail::Usual => FindingsShown::Unusual,
             Detail::Every => FindingsShown::All,
         };
-        lines.extend(findings_lines(&capture.findings, 0, shown));
+        lines.extend(findings_lines(&capture.findings, 0, shown, form.width));
     }
     lines
 }

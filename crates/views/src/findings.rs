@@ -1,6 +1,7 @@
 //! Findings for people: what it is, how much it matters, the frames to look at, what to do.
 
-use super::text::indented;
+use super::text::indented_within;
+use super::width::LineWidth;
 use caudal_core::finding::{Finding, FindingSeverity};
 
 /// Findings shown unless all are asked for.
@@ -20,7 +21,12 @@ pub enum FindingsShown {
 }
 
 /// The lines of these findings, the most important first; `left_out` is the number of those that were not kept.
-pub fn findings_lines(findings: &[Finding], left_out: u64, shown: FindingsShown) -> Vec<String> {
+pub fn findings_lines(
+    findings: &[Finding],
+    left_out: u64,
+    shown: FindingsShown,
+    width: LineWidth,
+) -> Vec<String> {
     let wanted: Vec<&Finding> = match shown {
         FindingsShown::Problems => findings
             .iter()
@@ -39,7 +45,7 @@ pub fn findings_lines(findings: &[Finding], left_out: u64, shown: FindingsShown)
     let mut lines: Vec<String> = wanted
         .iter()
         .take(max)
-        .flat_map(|one| lines_of(one))
+        .flat_map(|one| lines_of(one, width))
         .collect();
     let more = wanted.len().saturating_sub(max) as u64;
     if more > 0 {
@@ -56,7 +62,7 @@ pub fn findings_lines(findings: &[Finding], left_out: u64, shown: FindingsShown)
 }
 
 /// The lines of one finding.
-fn lines_of(finding: &Finding) -> Vec<String> {
+fn lines_of(finding: &Finding, width: LineWidth) -> Vec<String> {
     let severity = match finding.severity {
         FindingSeverity::Problem => "problem",
         FindingSeverity::Notice => "notice",
@@ -69,9 +75,14 @@ fn lines_of(finding: &Finding) -> Vec<String> {
         finding.message,
         frames(finding)
     );
-    let mut lines = indented(&text, "", "    ");
+    let mut lines = indented_within(&text, "", "    ", width);
     if !finding.remedy.is_empty() {
-        lines.extend(indented(&finding.remedy.to_string(), "  → ", "    "));
+        lines.extend(indented_within(
+            &finding.remedy.to_string(),
+            "  → ",
+            "    ",
+            width,
+        ));
     }
     lines
 }

@@ -131,14 +131,8 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// The lines of a text in at most [`WIDTH`] columns, the first and the others with these beginnings; a word longer than a line is
-/// split.
-#[must_use]
-pub fn indented(text: &str, first: &str, others: &str) -> Vec<String> {
-    indented_within(text, first, others, LineWidth::UNLIMITED)
-}
-
-/// The same in lines that fit this width as well.
+/// The lines of a text in at most [`WIDTH`] columns that fit this width as well, the first and the others with these beginnings; a word
+/// longer than a line is split.
 #[must_use]
 pub fn indented_within(text: &str, first: &str, others: &str, width: LineWidth) -> Vec<String> {
     let text = single_spaced(text);
@@ -229,12 +223,48 @@ fn wrapping<'a>(width: usize) -> textwrap::Options<'a> {
 /// The warnings of a run, each with its remedy.
 #[must_use]
 pub fn warnings(run: &Run, width: LineWidth) -> Vec<String> {
-    let line = |warning: &Warning| match warning.remedy.is_empty() {
-        true => format!("warning: {}", warning.message),
-        false => format!("warning: {}; {}", warning.message, warning.remedy),
+    let mut shown: Vec<(String, &Warning)> = Vec::new();
+    for warning in &run.warnings {
+        let message = warning.message.to_string();
+        let is_alike = |(_, before): &&mut (String, &Warning)| {
+            before.code == warning.code && before.remedy == warning.remedy
+        };
+        let joined = shown.iter_mut().rev().find(is_alike).and_then(|before| {
+            let joined = of_both_directions(&before.0, &message)?;
+            before.0 = joined;
+            Some(())
+        });
+        if joined.is_none() {
+            shown.push((message, warning));
+        }
+    }
+    let line = |(message, warning): &(String, &Warning)| match warning.remedy.is_empty() {
+        true => format!("warning: {message}"),
+        false => format!("warning: {message}; {}", warning.remedy),
     };
-    let lines = run.warnings.iter().map(line);
+    let lines = shown.iter().map(line);
     lines.map(|line| fold(&line, 4, width)).collect()
+}
+
+/// What is said of the upload and of the download, as one sentence; `None` where the two differ in more than one word.
+fn of_both_directions(upload: &str, download: &str) -> Option<String> {
+    let up: Vec<&str> = upload.strip_prefix("upload: ")?.split(' ').collect();
+    let down: Vec<&str> = download.strip_prefix("download: ")?.split(' ').collect();
+    if up.len() != down.len() {
+        return None;
+    }
+    let differing = (0..up.len()).filter(|&at| up[at] != down[at]);
+    let differing: Vec<usize> = differing.collect();
+    let mut words: Vec<String> = up.iter().map(|&word| word.to_owned()).collect();
+    match differing[..] {
+        [] => {}
+        [at] => {
+            let closing = |word: char| matches!(word, ')' | ',' | ';' | '.');
+            words[at] = format!("{} and {}", up[at].trim_end_matches(closing), down[at]);
+        }
+        _ => return None,
+    }
+    Some(format!("upload and download: {}", words.join(" ")))
 }
 
 #[cfg(test)]
@@ -265,6 +295,26 @@ mod tests {
         }
         let values: Vec<String> = wrap("about 12 Mbit/s", 7);
         assert_eq!(values, ["about", "12 Mbit/s"]);
+    }
+
+    #[test]
+    fn what_is_said_of_both_directions_is_said_once() {
+        let joined = of_both_directions(
+            "upload: the rate kept rising (p = 4.8e-4)",
+            "download: the rate kept rising (p = 3.3e-5)",
+        );
+        let expected = "upload and download: the rate kept rising (p = 4.8e-4 and 3.3e-5)";
+        assert_eq!(joined.as_deref(), Some(expected));
+        let same = of_both_directions("upload: few samples", "download: few samples");
+        assert_eq!(same.as_deref(), Some("upload and download: few samples"));
+        for (upload, download) in [
+            ("upload: 3 of 9", "download: 4 of 8"),
+            ("upload: late", "download: late by far"),
+            ("upload: late", "upload: late"),
+            ("late", "late"),
+        ] {
+            assert_eq!(of_both_directions(upload, download), None, "{upload}");
+        }
     }
 
     #[test]

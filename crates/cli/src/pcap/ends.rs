@@ -5,6 +5,7 @@ use super::choice::{nothing_to_draw, numbered};
 use super::pieces::{PieceReader, ReadingEnd};
 use super::source::CaptureSource;
 use crate::exit::{Exit, Failure};
+use crate::output::line_width;
 use crate::output::sink::write_answer;
 use caudal_capture::{
     AnalysisOptions, CaptureAnalysis, CaptureFilter, CaptureSummary, CapturedFlow,
@@ -28,12 +29,18 @@ pub(super) fn compare(
     let second = record_receiver(args, receiver, filter, reader)?;
     let comparison = compare_ends(&first.recorder, &second.recorder)
         .map_err(|error| failure(error, sender, receiver))?;
-    let mut lines = ends_lines(&comparison, &sender.to_string(), &receiver.to_string());
+    let width = line_width();
+    let mut lines = ends_lines(
+        &comparison,
+        &sender.to_string(),
+        &receiver.to_string(),
+        width,
+    );
     if !chosen.is_empty() {
         lines.insert(0, chosen);
     }
     for (name, end) in [("sender", &first), ("receiver", &second)] {
-        let found = findings_lines(&end.findings, 0, FindingsShown::All);
+        let found = findings_lines(&end.findings, 0, FindingsShown::All, width);
         if !found.is_empty() {
             lines.push(format!("the capture of the {name}:"));
             lines.extend(found);

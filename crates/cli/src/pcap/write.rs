@@ -3,6 +3,7 @@
 use super::args::{PcapArgs, PcapOutputArgs};
 use super::choice::AnalysedCapture;
 use crate::exit::Failure;
+use crate::output::line_width;
 use crate::output::sink::{Sink, Sinks, write_answer};
 use caudal_capture::{CaptureReport, CaptureSummary, FlowDetail, FlowGraph, GraphKind};
 use caudal_views::findings::FindingsShown;
@@ -50,11 +51,14 @@ pub(super) fn write_capture(args: &PcapArgs, capture: &AnalysedCapture) -> Resul
 fn text(args: &PcapArgs, capture: &AnalysedCapture) -> Vec<String> {
     let report = &capture.report;
     let summary = &report.summary;
+    let width = line_width();
     match (&capture.flow, detail(report)) {
-        (Some(flow), Some(detail)) if args.views.ladder => ladder_lines(&detail.ladder, flow),
-        (Some(flow), _) => flow_lines(summary, flow),
+        (Some(flow), Some(detail)) if args.views.ladder => {
+            ladder_lines(&detail.ladder, flow, width)
+        }
+        (Some(flow), _) => flow_lines(summary, flow, width),
         (None, _) if args.views.flows => flow_table(summary, FlowColumns::All, usize::MAX),
-        (None, _) => summary_lines(summary, findings_shown(&args.output)),
+        (None, _) => summary_lines(summary, findings_shown(&args.output), width),
     }
 }
 

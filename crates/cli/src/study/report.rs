@@ -8,6 +8,7 @@ use caudal_study::Study;
 
 use super::args::StudyOutputArgs;
 use crate::exit::{Exit, Failure};
+use crate::output::line_width;
 use crate::output::sink::Sink;
 use caudal_views::interval_table::Detail;
 use caudal_views::study::findings_text;
@@ -34,7 +35,7 @@ pub(super) fn report(
             true => Detail::Every,
             false => Detail::Usual,
         };
-        sink.line(findings_text(found, detail).trim_end());
+        sink.line(findings_text(found, detail, line_width()).trim_end());
     }
     let written = match out {
         Some(out) => {

@@ -1,7 +1,8 @@
 //! What two captures of one flow tell together, for people.
 
 use super::tcp_text::rtt_text;
-use crate::text::{indented, percent, time_us};
+use crate::text::{indented_within, percent, time_us};
+use crate::width::LineWidth;
 use caudal_capture::{
     ClockBetweenEnds, EndsComparison, EndsDirection, MiddleChange, MiddleChangeKind,
 };
@@ -9,7 +10,12 @@ use caudal_core::quantity::{short, size};
 
 /// The lines of a comparison of the captures with these names.
 #[must_use]
-pub fn ends_lines(comparison: &EndsComparison, sender: &str, receiver: &str) -> Vec<String> {
+pub fn ends_lines(
+    comparison: &EndsComparison,
+    sender: &str,
+    receiver: &str,
+    width: LineWidth,
+) -> Vec<String> {
     let mut texts = vec![
         format!("{} > {}", comparison.client, comparison.server),
         way("sender to receiver", &comparison.there),
@@ -21,7 +27,9 @@ pub fn ends_lines(comparison: &EndsComparison, sender: &str, receiver: &str) -> 
     }
     texts.extend(comparison.changes.iter().map(change));
     texts.push(format!("sender: {sender}; receiver: {receiver}"));
-    let lines = texts.iter().flat_map(|text| indented(text, "", "    "));
+    let lines = texts
+        .iter()
+        .flat_map(|text| indented_within(text, "", "    ", width));
     lines.collect()
 }
 

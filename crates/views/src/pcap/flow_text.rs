@@ -4,7 +4,8 @@ use super::chosen_flow::ChosenFlow;
 use super::direction_table::DirectionTable;
 use super::tcp_text::{rtt_text, tcp_lines, tcp_rows};
 use crate::findings::{FindingsShown, findings_lines};
-use crate::text::{indented, time_us};
+use crate::text::{indented_within, time_us};
+use crate::width::LineWidth;
 use caudal_capture::{
     CaptureSummary, CapturedDirection, CapturedFlow, FlowRoles, ResponseTimes, UdpAnalysis,
 };
@@ -15,9 +16,9 @@ const MAX_SIZES: usize = 20;
 
 /// The lines of one flow with its findings.
 #[must_use]
-pub fn flow_lines(summary: &CaptureSummary, chosen: &ChosenFlow) -> Vec<String> {
+pub fn flow_lines(summary: &CaptureSummary, chosen: &ChosenFlow, width: LineWidth) -> Vec<String> {
     let flow = &chosen.flow;
-    let mut lines = indented(&chosen.title(), "", "    ");
+    let mut lines = indented_within(&chosen.title(), "", "    ", width);
     lines.push(format!(
         "{} in {} over {}, frames {} to {}",
         size(flow.bytes),
@@ -30,7 +31,7 @@ pub fn flow_lines(summary: &CaptureSummary, chosen: &ChosenFlow) -> Vec<String> 
         lines.push("client: the end that sent the first frame captured".to_owned());
     }
     if let Some(tcp) = &flow.tcp {
-        lines.extend(tcp_lines(tcp));
+        lines.extend(tcp_lines(tcp, width));
     }
     lines.push(String::new());
     lines.extend(directions(flow).lines());
@@ -38,7 +39,7 @@ pub fn flow_lines(summary: &CaptureSummary, chosen: &ChosenFlow) -> Vec<String> 
     let of_udp = flow.udp.as_ref().and_then(|udp| udp.responses.as_ref());
     if let Some(responses) = responses.or(of_udp) {
         lines.push(String::new());
-        lines.extend(response_lines(responses));
+        lines.extend(response_lines(responses, width));
     }
     let findings: Vec<_> = summary
         .findings
@@ -48,7 +49,7 @@ pub fn flow_lines(summary: &CaptureSummary, chosen: &ChosenFlow) -> Vec<String> 
         .collect();
     if !findings.is_empty() {
         lines.push(String::new());
-        lines.extend(findings_lines(&findings, 0, FindingsShown::All));
+        lines.extend(findings_lines(&findings, 0, FindingsShown::All, width));
     }
     lines
 }
@@ -132,7 +133,7 @@ fn udp_rows(table: &mut DirectionTable, udp: &UdpAnalysis) {
 }
 
 /// Requests and responses.
-fn response_lines(responses: &ResponseTimes) -> Vec<String> {
+fn response_lines(responses: &ResponseTimes, width: LineWidth) -> Vec<String> {
     let place = if responses.at_client {
         "as the client waited"
     } else {
@@ -146,13 +147,13 @@ fn response_lines(responses: &ResponseTimes) -> Vec<String> {
         "{} exchanges of a request and a response{times}, {place}",
         short(responses.exchanges as f64)
     );
-    let mut lines = indented(&text, "", "    ");
+    let mut lines = indented_within(&text, "", "    ", width);
     if responses.overlapped > 0 {
         let text = format!(
             "in {} the client sent on before the response was complete: one large request and two in a row look the same",
             short(responses.overlapped as f64)
         );
-        lines.extend(indented(&text, "", "    "));
+        lines.extend(indented_within(&text, "", "    ", width));
     }
     lines.push(format!(
         "{:>12}  {:>12}  {:>9}  {:>11}",

@@ -1,7 +1,8 @@
 //! The sequence diagram as text, and the words of its steps.
 
 use super::chosen_flow::ChosenFlow;
-use crate::text::{WIDTH, indented, truncated};
+use crate::text::{WIDTH, indented_within, truncated};
+use crate::width::LineWidth;
 use caudal_capture::{FrameDirection, Ladder, LadderStep};
 use caudal_core::quantity::short;
 
@@ -12,8 +13,8 @@ const ARROW: usize = WIDTH - MARGIN - 2;
 
 /// The lines of the diagram: the client left, the server right.
 #[must_use]
-pub fn ladder_lines(ladder: &Ladder, chosen: &ChosenFlow) -> Vec<String> {
-    let mut lines = indented(&chosen.title(), "", "    ");
+pub fn ladder_lines(ladder: &Ladder, chosen: &ChosenFlow, width: LineWidth) -> Vec<String> {
+    let mut lines = indented_within(&chosen.title(), "", "    ", width);
     let (client, server) = (ladder.client.to_string(), ladder.server.to_string());
     let room = ARROW + 2;
     if client.len() + server.len() + 2 <= room {

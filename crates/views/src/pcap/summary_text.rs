@@ -2,7 +2,8 @@
 
 use super::flow_table::{FlowColumns, flow_table};
 use crate::findings::{FindingsShown, findings_lines};
-use crate::text::indented;
+use crate::text::indented_within;
+use crate::width::LineWidth;
 use caudal_capture::{CaptureFile, CaptureSummary, CaptureTotals, Finding, FindingSeverity};
 use caudal_core::date::rfc3339;
 use caudal_core::quantity::{Unit, short, size};
@@ -16,12 +17,17 @@ const MAX_FILES: usize = 8;
 
 /// The lines of the summary: what the capture holds, the findings, the largest flows unless problems alone are shown.
 #[must_use]
-pub fn summary_lines(summary: &CaptureSummary, shown: FindingsShown) -> Vec<String> {
-    let mut lines = head(summary);
+pub fn summary_lines(
+    summary: &CaptureSummary,
+    shown: FindingsShown,
+    width: LineWidth,
+) -> Vec<String> {
+    let mut lines = head(summary, width);
     lines.extend(findings_lines(
         &summary.findings,
         summary.findings_left_out,
         shown,
+        width,
     ));
     if is_clean(summary) {
         lines.push("nothing wrong found".to_owned());
@@ -42,7 +48,7 @@ fn is_clean(summary: &CaptureSummary) -> bool {
 }
 
 /// The capture as a whole.
-fn head(summary: &CaptureSummary) -> Vec<String> {
+fn head(summary: &CaptureSummary, width: LineWidth) -> Vec<String> {
     let totals = &summary.totals;
     let flows = Unit::Flows.show(totals.flows as f64);
     let mut lines = vec![format!(
@@ -55,7 +61,7 @@ fn head(summary: &CaptureSummary) -> Vec<String> {
         }
     )];
     for file in summary.files.iter().take(MAX_FILES) {
-        lines.extend(indented(&file_line(file), "", "    "));
+        lines.extend(indented_within(&file_line(file), "", "    ", width));
     }
     if summary.files.len() > MAX_FILES {
         lines.push(format!(
@@ -74,7 +80,7 @@ fn head(summary: &CaptureSummary) -> Vec<String> {
         .collect();
     if !protocols.is_empty() {
         let text = format!("frames by protocol: {}", protocols.join(", "));
-        lines.extend(indented(&text, "", "    "));
+        lines.extend(indented_within(&text, "", "    ", width));
     }
     lines.extend(left_out(totals));
     lines

@@ -1,7 +1,8 @@
 //! A TCP connection for people.
 
 use super::direction_table::DirectionTable;
-use crate::text::{indented, percent, time_us};
+use crate::text::{indented_within, percent, time_us};
+use crate::width::LineWidth;
 use caudal_capture::{
     CapturePoint, CapturedRtt, HandshakeKind, Offload, SegmentSizeSource, TcpAnalysis,
     TcpDirectionAnalysis, TcpEndingKind, TcpOffer,
@@ -10,7 +11,7 @@ use caudal_core::quantity::{Unit, rate, short, size};
 use caudal_core::units::ByteCount;
 
 /// Opening, ending and place of capture.
-pub(super) fn tcp_lines(tcp: &TcpAnalysis) -> Vec<String> {
+pub(super) fn tcp_lines(tcp: &TcpAnalysis, width: LineWidth) -> Vec<String> {
     let mut texts = vec![handshake(tcp)];
     let offers = [
         ("client", &tcp.handshake.client),
@@ -43,7 +44,9 @@ pub(super) fn tcp_lines(tcp: &TcpAnalysis) -> Vec<String> {
             ));
         }
     }
-    let lines = texts.iter().flat_map(|text| indented(text, "", "    "));
+    let lines = texts
+        .iter()
+        .flat_map(|text| indented_within(text, "", "    ", width));
     lines.collect()
 }
 

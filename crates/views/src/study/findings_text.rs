@@ -1,7 +1,8 @@
-//! Findings for a terminal of 80 columns.
+//! Findings for a terminal, in lines of 80 columns at most.
 
 use crate::interval_table::Detail;
-use crate::text::{WIDTH, indented, truncated};
+use crate::text::{WIDTH, indented_within, truncated};
+use crate::width::LineWidth;
 use caudal_experiment::findings::{CheckedExpectation, Findings, FindingsTable, TableCell};
 use unicode_width::UnicodeWidthStr;
 
@@ -11,29 +12,29 @@ const MAX_HEAD: usize = 36;
 /// The findings of a study as text: the verdict, the conclusions and what was expected and does not hold; of every detail the tables and
 /// everything that was expected too.
 #[must_use]
-pub fn findings_text(findings: &Findings, detail: Detail) -> String {
+pub fn findings_text(findings: &Findings, detail: Detail, width: LineWidth) -> String {
     let mut lines = vec![findings.title.clone()];
     if let Some(question) = &findings.question {
-        lines.extend(indented(question, "", ""));
+        lines.extend(indented_within(question, "", "", width));
     }
     lines.push(String::new());
     for sentence in &findings.verdict {
-        lines.extend(indented(sentence, "* ", "  "));
+        lines.extend(indented_within(sentence, "* ", "  ", width));
     }
     if !findings.conclusions.is_empty() {
         lines.push(String::new());
         lines.push("Conclusions".to_owned());
         for conclusion in &findings.conclusions {
             if let Some(question) = &conclusion.answers {
-                lines.extend(indented(question, "  ", "  "));
+                lines.extend(indented_within(question, "  ", "  ", width));
             }
-            lines.extend(indented(&conclusion.text, "  - ", "    "));
+            lines.extend(indented_within(&conclusion.text, "  - ", "    ", width));
         }
     }
     if detail == Detail::Every {
         for table in findings.tables.iter().filter(|table| is_drawn(table)) {
             lines.push(String::new());
-            lines.extend(table_lines(table));
+            lines.extend(table_lines(table, width));
         }
     }
     let is_shown =
@@ -42,12 +43,12 @@ pub fn findings_text(findings: &Findings, detail: Detail) -> String {
     if expectations().next().is_some() {
         lines.push(String::new());
         lines.push("Expected".to_owned());
-        lines.extend(expectations().flat_map(expectation_lines));
+        lines.extend(expectations().flat_map(|checked| expectation_lines(checked, width)));
     }
     if !findings.warnings.is_empty() {
         lines.push(String::new());
         for warning in &findings.warnings {
-            lines.extend(indented(warning, "warning: ", "  "));
+            lines.extend(indented_within(warning, "warning: ", "  ", width));
         }
     }
     lines.push(String::new());
@@ -64,7 +65,7 @@ pub fn findings_text(findings: &Findings, detail: Detail) -> String {
         findings.seed,
         findings.confidence * 100.0
     );
-    lines.extend(indented(&end, "", ""));
+    lines.extend(indented_within(&end, "", "", width));
     let has_more = findings.tables.iter().any(is_drawn) || !findings.expectations.is_empty();
     if detail == Detail::Usual && has_more {
         lines.push("Tables, and everything that was expected: -v, or the report.".to_owned());
@@ -79,7 +80,7 @@ const fn is_drawn(table: &FindingsTable) -> bool {
 }
 
 /// The lines of an expectation.
-fn expectation_lines(checked: &CheckedExpectation) -> Vec<String> {
+fn expectation_lines(checked: &CheckedExpectation, width: LineWidth) -> Vec<String> {
     let mark = match checked.holds {
         Some(true) => "  yes  ",
         Some(false) => "  NO   ",
@@ -89,7 +90,12 @@ fn expectation_lines(checked: &CheckedExpectation) -> Vec<String> {
         .case
         .as_ref()
         .map_or_else(String::new, |case| format!("{case}: "));
-    indented(&format!("{case}{}", checked.evidence), mark, "       ")
+    indented_within(
+        &format!("{case}{}", checked.evidence),
+        mark,
+        "       ",
+        width,
+    )
 }
 
 fn columns(text: &str) -> usize {
@@ -150,16 +156,17 @@ fn folded(text: &str, max: usize) -> Vec<String> {
 }
 
 /// The lines of a table with two levels of heads; the remaining columns of one that is too wide follow below.
-fn table_lines(table: &FindingsTable) -> Vec<String> {
+fn table_lines(table: &FindingsTable, width: LineWidth) -> Vec<String> {
     let (heads, common) = heads(table);
     let title = match common.as_str() {
         "" => table.title.clone(),
         common => format!("{} ({common})", table.title),
     };
-    let mut lines = indented(&title, "", "");
+    let mut lines = indented_within(&title, "", "", width);
+    let room = width.columns().unwrap_or(WIDTH).min(WIDTH);
     let head = heads.iter().map(|head| columns(head)).max();
-    let head = head.unwrap_or(0).clamp(4, MAX_HEAD);
-    let width = |column: usize| {
+    let head = head.unwrap_or(0).clamp(4, MAX_HEAD.min(room / 2));
+    let width_of = |column: usize| {
         let cells = table.rows.iter().filter_map(|(_, cells)| cells.get(column));
         let widest = cells
             .map(|cell: &TableCell| columns(&cell.text))
@@ -170,14 +177,14 @@ fn table_lines(table: &FindingsTable) -> Vec<String> {
         widest
             .max(columns(which))
             .max(columns(metric))
-            .min(WIDTH - head - 2)
+            .min(room - head - 2)
     };
-    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    let widths: Vec<usize> = (0..table.columns.len()).map(width_of).collect();
     let mut begun = 0;
     while begun < widths.len() {
         let mut end = begun;
         let mut used = head;
-        while end < widths.len() && (end == begun || used + 2 + widths[end] <= WIDTH) {
+        while end < widths.len() && (end == begun || used + 2 + widths[end] <= room) {
             used += 2 + widths[end];
             end += 1;
         }
@@ -263,22 +270,30 @@ mod tests {
             ],
         }))
         .unwrap();
-        let usual = findings_text(&findings, Detail::Usual);
+        let usual = findings_text(&findings, Detail::Usual, LineWidth::UNLIMITED);
         assert!(usual.contains("  NO   not as expected") && usual.contains("too few trials"));
         assert!(usual.contains("-v, or the report"));
-        let every = findings_text(&findings, Detail::Every);
+        let every = findings_text(&findings, Detail::Every, LineWidth::UNLIMITED);
         for part in ["Goodput", "  yes  as expected"] {
             assert!(every.contains(part) && !usual.contains(part), "{part}");
         }
         assert!(!every.contains("-v, or"));
+        for columns in [40, 60] {
+            let narrow = findings_text(&findings, Detail::Every, LineWidth::of_columns(columns));
+            let too_long = narrow.lines().find(|line| line.width() > columns);
+            assert_eq!(too_long, None, "{columns}");
+        }
     }
 
     #[test]
     fn values_that_all_rows_share_are_in_the_title_once() {
-        let lines = table_lines(&table(&[
-            "one congestion=cubic load=40%",
-            "one congestion=cubic load=400%",
-        ]));
+        let lines = table_lines(
+            &table(&[
+                "one congestion=cubic load=40%",
+                "one congestion=cubic load=400%",
+            ]),
+            LineWidth::UNLIMITED,
+        );
         assert_eq!(
             lines,
             [
@@ -293,15 +308,18 @@ mod tests {
 
     #[test]
     fn a_row_keeps_its_name_where_nothing_else_would_name_it() {
-        let lines = table_lines(&table(&["load=40%", "load=40%"]));
+        let lines = table_lines(&table(&["load=40%", "load=40%"]), LineWidth::UNLIMITED);
         assert!(lines[3].starts_with("load=40%"), "{lines:?}");
-        assert_eq!(table_lines(&table(&["load=40%"]))[0], "Goodput");
+        assert_eq!(
+            table_lines(&table(&["load=40%"]), LineWidth::UNLIMITED)[0],
+            "Goodput"
+        );
     }
 
     #[test]
     fn a_long_name_is_folded_and_loses_nothing() {
         let name = "three flows from one host congestion=cubic udp_load=400% duplex=half";
-        let lines = table_lines(&table(&[name]));
+        let lines = table_lines(&table(&[name]), LineWidth::UNLIMITED);
         assert!(lines.iter().all(|line| columns(line) <= WIDTH), "{lines:?}");
         let words: Vec<&str> = lines[3..]
             .iter()
