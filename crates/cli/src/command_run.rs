@@ -5,7 +5,7 @@ use crate::arrival_series::arrival_series;
 use crate::exit::{Exit, Failure};
 use crate::invocation::started_run;
 use crate::output::views::Views;
-use crate::recording::CommandRecording;
+use crate::recording::{CommandRecording, warn};
 use caudal_core::event::{Event, View};
 use caudal_core::run::{Run, RunOutcome};
 use caudal_core::warning::WarningCode;
@@ -84,17 +84,28 @@ impl CommandRun {
             all
         };
         let (exit, outcome) = judge(ending, &mut run);
+        run.marks_s = views.marks_s();
         let finished = Event::Finished { run: Box::new(run) };
         views.event(&finished);
-        self.recording.record_parts(peer, &self.started, parts);
-        if let Event::Finished { run } = &finished
-            && let Some(note) = self
+        let mut failed = self
+            .recording
+            .record_parts(peer, &self.started, parts)
+            .err();
+        if let Event::Finished { run } = &finished {
+            match self
                 .recording
                 .record(peer, &self.started, run, outcome, samples)
-        {
-            views.note(&note);
+            {
+                Ok(note) => note.iter().for_each(|note| views.note(note)),
+                Err(failure) => failed = Some(failure),
+            }
         }
-        views.finish()?;
+        let written = views.finish();
+        // Behind the result, and not while the terminal's whole screen shows it.
+        if let Some(failure) = failed {
+            warn(&failure);
+        }
+        written?;
         Ok(exit)
     }
 }

@@ -7,6 +7,8 @@ use caudal_engine::{StartedRun, this_tool};
 pub fn command_line() -> String {
     let arguments: Vec<String> = std::env::args_os()
         .skip(1)
+        // How a test was looked at while it ran is no part of it.
+        .filter(|argument| argument != "--top")
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
     caudal_core::text::command_line(arguments.iter().map(String::as_str))

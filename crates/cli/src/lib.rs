@@ -28,14 +28,17 @@ pub mod recording;
 mod refusal_throttle;
 pub mod report;
 pub mod rtt;
+mod screen;
 pub mod serve;
 mod server_log;
+mod server_status;
 mod short_help;
 mod store_advice;
 pub mod study;
 pub mod throughput;
 mod token_file;
-pub mod topology;
+pub mod top;
+mod topology;
 mod usage;
 
 use args::{Cli, Command};
@@ -123,6 +126,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::File(args) => file::file(args, interrupt),
         Command::Path(args) => path::path(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
+        Command::Top(args) => top::top(args, interrupt),
         Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),
         Command::Pcap(args) => pcap::pcap(args, interrupt),

@@ -44,30 +44,35 @@ impl CommandRecording {
         self.recording.is_enabled()
     }
 
-    /// Records runs that are parts of one that is recorded as a whole, without tags and without a line for each. A failure is one line
-    /// on standard error, and ends it.
+    /// Records runs that are parts of one that is recorded as a whole, without tags and without a line for each.
+    ///
+    /// # Errors
+    /// The first part that could not be recorded: the others are not, either.
     pub fn record_parts(
         &self,
         peer: IpAddr,
         whole: &StartedRun,
         parts: impl IntoIterator<Item = RunPart>,
-    ) {
+    ) -> Result<(), Failure> {
         let machine = self.monitor.machine(Some(peer));
         for part in parts {
             let stored = StoredRun {
                 part_of: Some(whole.header.id.clone()),
                 ..stored_run(&part.started, &part.run, part.outcome, machine.clone())
             };
-            if let Err(error) = self.recording.record_part(&stored) {
-                warn(&not_recorded(&error));
-                return;
-            }
+            self.recording
+                .record_part(&stored)
+                .map_err(|error| not_recorded(&error))?;
         }
+        Ok(())
     }
 
-    /// Records a run that has been shown, with `peer` the other end's address. A failure is one line on standard error.
+    /// Records a run that has been shown, with `peer` the other end's address.
     ///
-    /// The line that shows people its id; `None` when the run is not recorded.
+    /// The line that shows people its id; `None` when runs are not recorded.
+    ///
+    /// # Errors
+    /// When the run could not be recorded.
     pub fn record(
         &self,
         peer: IpAddr,
@@ -75,29 +80,28 @@ impl CommandRecording {
         run: &Run,
         outcome: RunOutcome,
         samples: impl FnOnce() -> Vec<SampleSeries>,
-    ) -> Option<String> {
+    ) -> Result<Option<String>, Failure> {
         if !self.recording.is_enabled() {
-            return None;
+            return Ok(None);
         }
         let machine = self.monitor.machine(Some(peer));
         let stored = StoredRun {
             series: samples(),
             ..stored_run(started, run, outcome, machine)
         };
-        match self.recording.record(&stored, &self.tags) {
-            Ok(true) => {}
-            Ok(false) => return None,
-            Err(error) => {
-                warn(&not_recorded(&error));
-                return None;
-            }
+        let is_recorded = self
+            .recording
+            .record(&stored, &self.tags)
+            .map_err(|error| not_recorded(&error))?;
+        if !is_recorded {
+            return Ok(None);
         }
         let id = short_id(&stored.id);
-        Some(if self.is_named_by_flag {
+        Ok(Some(if self.is_named_by_flag {
             format!("saved as {id}")
         } else {
             fold(&format!("saved as {id} (caudal report show {id})"), 4)
-        })
+        }))
     }
 }
 
@@ -128,7 +132,8 @@ fn not_recorded(error: &RecordingError) -> Failure {
     )
 }
 
-fn warn(failure: &Failure) {
+/// Says in one line on standard error that a run is not recorded.
+pub fn warn(failure: &Failure) {
     let line = failure.to_string();
     let line = line.replacen("caudal: ", "caudal: warning: ", 1);
     let _ = writeln!(std::io::stderr(), "{line}");

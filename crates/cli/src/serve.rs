@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::foreign_servers::{ForeignServers, StartedServer};
 use crate::metrics::{MetricsAddress, MetricsServer};
 use crate::server_log::ServerLog;
+use crate::server_status::StatusSocket;
 use crate::token_file::read_tokens;
 use caudal_compat::iperf3::login::{AuthorizedUsers, LoginPadding};
 use caudal_compat::iperf3::transcripts;
@@ -63,6 +64,17 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         .transpose()?;
     let mut log = ServerLog::new(args.json_log, args.quiet);
     log.listening(server.local());
+    let status = match StatusSocket::open(server.local()) {
+        Ok(status) => Some(status),
+        Err(cause) => {
+            log.started(&StartedServer {
+                protocol: Protocol::Native,
+                port: None,
+                message: format!("caudal top --serve cannot show this server: {cause}"),
+            });
+            None
+        }
+    };
     if let Some(cause) = server.without_v6() {
         log.started(&StartedServer {
             protocol: Protocol::Native,
@@ -90,7 +102,7 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
     loop {
         // Signals are looked for often enough that ^C feels immediate.
         match events.recv_timeout(Duration::from_millis(50)) {
-            Ok(event) => show(&mut log, metrics.as_ref(), &event),
+            Ok(event) => show(&mut log, metrics.as_ref(), status.as_ref(), &event),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -105,14 +117,22 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
     }
     others.stop();
     while let Ok(event) = events.try_recv() {
-        show(&mut log, metrics.as_ref(), &event);
+        show(&mut log, metrics.as_ref(), status.as_ref(), &event);
     }
     Ok(Exit::Done)
 }
 
 /// Shows an event in the log and counts it.
-fn show(log: &mut ServerLog, metrics: Option<&MetricsServer>, event: &SessionEvent) {
+fn show(
+    log: &mut ServerLog,
+    metrics: Option<&MetricsServer>,
+    status: Option<&StatusSocket>,
+    event: &SessionEvent,
+) {
     log.event(event);
+    if let Some(status) = status {
+        status.event(event);
+    }
     if let Some(metrics) = metrics {
         metrics.count(|counters| counters.event(event));
     }

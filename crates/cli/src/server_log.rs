@@ -118,6 +118,9 @@ impl ServerLog {
         {
             return;
         }
+        if matches!(event.kind, SessionEventKind::Progress(_)) {
+            return;
+        }
         self.write_left_out();
         match event.protocol {
             Protocol::Native | Protocol::Iperf3 => self.client_event(event),
@@ -201,6 +204,7 @@ impl ServerLog {
                            "why": reason})
                 });
             }
+            SessionEventKind::Progress(_) => {}
             SessionEventKind::Left => {
                 self.clients.remove(&session);
                 self.write(
@@ -259,7 +263,7 @@ impl ServerLog {
             SessionEventKind::Refused(refusal) => {
                 self.foreign_line(event, "refused", refusal.message.as_received(), None);
             }
-            SessionEventKind::Authenticated { .. } => {}
+            SessionEventKind::Authenticated { .. } | SessionEventKind::Progress(_) => {}
             SessionEventKind::Left => {
                 self.clients.remove(&session);
             }

@@ -44,6 +44,7 @@ pub use network::{Network, NetworkError};
 pub use options::{EchoLocalOptions, LocalOptions, TcpLocalOptions, TransferLocalOptions};
 pub use server::{Server, ServerOptions};
 pub use workload::{
-    BulkOutcome, ConnectOutcome, Outcome, QualityOutcome, RttConnection, RttOutcome, TrainsOutcome,
-    TransferOutcome, connect_to_port, flow_records, socket_settings,
+    BulkOutcome, ConnectOutcome, Outcome, QualityOutcome, RttConnection, RttOutcome,
+    SessionProgress, TrainsOutcome, TransferOutcome, connect_to_port, flow_records,
+    socket_settings,
 };

@@ -307,6 +307,12 @@ impl FlowSet {
         self.with_role(Role::Receiver).map(arrived).sum()
     }
 
+    /// Payload bytes handed to the kernel, over all flows in which this end sends.
+    pub fn sent_bytes(&self) -> u64 {
+        let sent = |flow: &FlowThread| flow.context.counters.bytes.load(Relaxed);
+        self.with_role(Role::Sender).map(sent).sum()
+    }
+
     /// Tells the flows in which this end sends when they will be stopped, ns of the monotonic clock.
     pub fn stop_senders_at(&self, at_ns: u64) {
         for flow in self.with_role(Role::Sender) {

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use rustix::event::{EventfdFlags, eventfd};
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 
 use crate::raw::number;
 
@@ -64,6 +64,13 @@ impl Interrupt {
 /// Does to this process what `^C` does.
 pub fn interrupt_this_process() {
     let _ = kill_process(getpid(), Signal::INT);
+}
+
+/// Stops this process and its group, as `^Z` does, until they are continued.
+///
+/// Source: signal(7), `SIGTSTP`.
+pub fn stop_this_job() {
+    let _ = kill_current_process_group(Signal::TSTP);
 }
 
 /// Makes writing to a closed connection an error (`EPIPE`) for the whole process, instead of ending it.

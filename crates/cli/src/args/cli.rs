@@ -72,6 +72,8 @@ pub enum Command {
     Pcap(crate::pcap::PcapArgs),
     /// Recorded runs and studies: list, show, compare, import, export
     Report(crate::report::ReportArgs),
+    /// A recorded run, a server or a lab on the terminal's whole screen
+    Top(crate::top::TopArgs),
     /// The completions of a shell, to be read by it
     Completions(CompletionsArgs),
     /// iperf3's own options and output, with any server or clients of iperf3 (`caudal iperf3 --help`)

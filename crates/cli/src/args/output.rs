@@ -21,6 +21,9 @@ pub struct OutputArgs {
     /// Write the output to FILE; with --json or --csv the text is still shown
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Show the test on the terminal's whole screen while it runs; `?` explains the keys
+    #[arg(long, conflicts_with_all = ["json", "json_stream", "csv", "quiet"])]
+    pub top: bool,
     /// Print the result in a line, and the warnings
     #[arg(short, long)]
     pub quiet: bool,
@@ -43,6 +46,7 @@ impl Default for OutputArgs {
             json_stream: false,
             csv: false,
             output: None,
+            top: false,
             quiet: false,
             verbose: false,
             confidence: 0.95,

@@ -51,6 +51,8 @@ pub fn connect(args: &ConnectArgs, interrupt: &'static Interrupt) -> Result<Exit
     let server = describe(&peer);
     views.note(&connect_headline(&server, &request.plan, line_width()));
     let measured = request.measure(&mut peer, &mut run.control(&mut views, interrupt))?;
+    // The user may look at the result for long, and others wait for the place at the server.
+    drop(peer);
     run.finish(measured, views, Vec::new)
 }
 

@@ -60,9 +60,10 @@ pub fn file(args: &FileArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
     if args.via.contains(&FileProtocol::Quic) && args.packet.iter().any(|size| *size != 1400) {
         views.note("quic has datagrams of up to 1400 bytes, as the path carries them: --packet is for the others");
     }
+    let has_screen = views.has_screen();
     let mut file_views = FileViews {
         views: &mut views,
-        progress: FileProgress::new(&named_cells, args.output.quiet),
+        progress: FileProgress::new(&named_cells, args.output.quiet || has_screen),
         is_verbose: args.output.verbose,
     };
     let mut control = run.control(&mut file_views, interrupt);
@@ -80,6 +81,7 @@ pub fn file(args: &FileArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
     if args.send.is_some() || args.get.is_some() {
         offer_resumption(&mut measured.measured.run.warnings, args.resume);
     }
+    drop(peer);
     let exit = run.finish_with_parts(measured.measured, measured.parts, views, Vec::new)?;
     Ok(match exit {
         Exit::Done if !not_sent.is_empty() => Exit::Failed,

@@ -23,7 +23,7 @@ impl ServerCounters {
         let session = (event.protocol, event.session);
         match &event.kind {
             SessionEventKind::Connected { .. } => self.of_mut(event.protocol).clients += 1,
-            SessionEventKind::Authenticated { .. } => {}
+            SessionEventKind::Authenticated { .. } | SessionEventKind::Progress(_) => {}
             SessionEventKind::Event(test) => match &**test {
                 Event::Agreed(_) | Event::Opened(_) => self.begin(session),
                 Event::Ended(ended) => self.end(session, ended),

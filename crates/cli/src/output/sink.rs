@@ -22,6 +22,8 @@ enum Destination {
     Stdout,
     File(PathBuf, File),
     Nowhere,
+    /// Standard output, once the terminal's whole screen is given back.
+    Held(String),
 }
 
 impl Sink {
@@ -45,6 +47,16 @@ impl Sink {
         }
     }
 
+    /// Standard output, to which nothing is written before it is finished.
+    #[must_use]
+    pub const fn held() -> Self {
+        Self {
+            destination: Destination::Held(String::new()),
+            failed: None,
+            closed: false,
+        }
+    }
+
     /// A new file. It is opened before anything is measured, so that a path that cannot be written
     /// costs no measurement.
     ///
@@ -63,7 +75,7 @@ impl Sink {
     /// `true` when it is a terminal whose lines can be rewritten.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
-        matches!(self.destination, Destination::Stdout)
+        matches!(self.destination, Destination::Stdout | Destination::Held(_))
             && io::stdout().is_terminal()
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
     }
@@ -90,6 +102,10 @@ impl Sink {
             Destination::File(path, file) => {
                 (file.write_all(text.as_bytes()), path.display().to_string())
             }
+            Destination::Held(held) => {
+                held.push_str(text);
+                return;
+            }
             Destination::Nowhere => return,
         };
         match written {
@@ -115,6 +131,11 @@ impl Sink {
     /// # Errors
     /// That failure. A file is synced to its disk first.
     pub fn finish(&mut self) -> Result<(), Failure> {
+        if let Destination::Held(held) = &mut self.destination {
+            let held = std::mem::take(held);
+            self.destination = Destination::Stdout;
+            self.write_with_controls(&held);
+        }
         if let (None, Destination::File(path, file)) = (&self.failed, &mut self.destination) {
             // Some filesystems report that they are full only when the data is synced.
             if let Err(cause) = file.sync_data()

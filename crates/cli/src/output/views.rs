@@ -3,8 +3,11 @@
 use super::sink::{self, Sink, Sinks};
 use crate::args::OutputArgs;
 use crate::exit::Failure;
+use crate::invocation::command_line;
 use caudal_core::event::{Event, View};
 use caudal_measure::{DirectionGoodputs, Observer};
+use caudal_sys::signal::Interrupt;
+use caudal_top::{LiveScreen, ScreenError, unusable_terminal};
 use caudal_views::csv::CsvRows;
 use caudal_views::interval_table::Detail;
 use caudal_views::json_lines::JsonLines;
@@ -23,6 +26,8 @@ pub struct Views {
     /// `true` when the data goes to a file, so that text beside it may go unread.
     data_in_file: bool,
     has_transient: bool,
+    /// The terminal's whole screen, where the test is shown on it; the text follows when it is given back.
+    screen: Option<LiveScreen>,
 }
 
 impl Views {
@@ -31,7 +36,11 @@ impl Views {
     /// # Errors
     /// When a file cannot be created.
     pub fn open(output: &OutputArgs, size_columns: bool) -> Result<Self, Failure> {
-        let sinks = Sinks::open(output)?;
+        let screen = open_screen(output)?;
+        let mut sinks = Sinks::open(output)?;
+        if screen.is_some() && output.output.is_none() {
+            sinks.text = Sink::held();
+        }
         let form = TextForm {
             quiet: output.quiet,
             detail: if output.verbose {
@@ -59,6 +68,7 @@ impl Views {
             data,
             data_in_file: sinks.data_in_file,
             has_transient: false,
+            screen,
         })
     }
 
@@ -76,11 +86,30 @@ impl Views {
             data: None,
             data_in_file: false,
             has_transient: false,
+            screen: None,
         }
+    }
+
+    /// `true` while the test is shown on the terminal's whole screen.
+    #[must_use]
+    pub const fn has_screen(&self) -> bool {
+        self.screen.is_some()
+    }
+
+    /// The moments that the user has marked, s after the start.
+    #[must_use]
+    pub fn marks_s(&self) -> Vec<f64> {
+        self.screen
+            .as_ref()
+            .map(LiveScreen::marks_s)
+            .unwrap_or_default()
     }
 
     /// Shows a line of text that is no event, unless the text is quiet.
     pub fn note(&mut self, line: &str) {
+        if let Some(screen) = &self.screen {
+            screen.note(line);
+        }
         if !self.text.form.quiet {
             self.text.sink.line(line);
         }
@@ -94,7 +123,7 @@ impl Views {
 
     /// Shows a line in a terminal until [`Views::end_transient`], unless the text is quiet.
     pub fn transient(&mut self, line: &str) {
-        if !self.text.form.quiet && self.text.sink.is_terminal() {
+        if self.screen.is_none() && !self.text.form.quiet && self.text.sink.is_terminal() {
             let width = self.text.sink.line_width();
             let line = within(line, 0, width);
             self.text
@@ -126,6 +155,7 @@ impl Views {
     /// Removes what a terminal shows of a test that ended without a result.
     pub fn abandon(&mut self) {
         self.end_transient();
+        self.screen = None;
         self.text.end_rewriting();
     }
 
@@ -135,6 +165,9 @@ impl Views {
     /// The first failure to write, or that nobody reads any more.
     pub fn finish(self) -> Result<(), Failure> {
         let is_unread = self.is_unread();
+        if let Some(screen) = self.screen {
+            screen.finish();
+        }
         let (data, result) = match self.data {
             Some(data) => data.finish(),
             None => (Ok(()), None),
@@ -147,7 +180,16 @@ impl Views {
 
 impl View for Views {
     fn event(&mut self, event: &Event) {
-        self.text.event(event);
+        match &mut self.screen {
+            Some(screen) => {
+                screen.event(event);
+                // Rows that have passed on the screen do not follow as text.
+                if matches!(event, Event::Finished { .. }) {
+                    self.text.event(event);
+                }
+            }
+            None => self.text.event(event),
+        }
         if let Some(data) = &mut self.data {
             data.event(event);
         }
@@ -161,7 +203,8 @@ impl Observer for Views {
 
     fn run_ended(&mut self, number: u32, goodputs: &[DirectionGoodputs]) {
         let is_quiet = self.text.form.quiet;
-        let Some(runs) = self.text.runs.as_mut().filter(|_| !is_quiet) else {
+        let has_screen = self.screen.is_some();
+        let Some(runs) = self.text.runs.as_mut().filter(|_| !is_quiet && !has_screen) else {
             return;
         };
         let results: Vec<RunResults> = goodputs
@@ -177,6 +220,22 @@ impl Observer for Views {
     fn abandoned(&mut self) {
         self.abandon();
     }
+}
+
+/// Takes the terminal's whole screen where that is asked for and possible; says so where it is not.
+fn open_screen(output: &OutputArgs) -> Result<Option<LiveScreen>, Failure> {
+    if !output.top {
+        return Ok(None);
+    }
+    if let Some(why) = unusable_terminal() {
+        sink::diagnostic(&format!("{why}: the test is shown as rows"));
+        return Ok(None);
+    }
+    let failed = |cause: std::io::Error| Failure::from(ScreenError::from(cause));
+    let interrupt = Interrupt::install().map_err(failed)?;
+    LiveScreen::open(&command_line(), interrupt)
+        .map(Some)
+        .map_err(failed)
 }
 
 /// The data beside the text.

@@ -22,7 +22,7 @@ pub fn path(args: &NetworkPathArgs, interrupt: &'static Interrupt) -> Result<Exi
     }
     let mut views = Views::open(&args.output, false)?;
     let run = CommandRun::begin(&args.output.store);
-    let quit_key = args.watch.then(QuitKey::wait);
+    let quit_key = (args.watch && !views.has_screen()).then(QuitKey::wait);
     let measured = request.measure(peer, &mut run.control(&mut views, interrupt));
     drop(quit_key);
     let measured = measured?;

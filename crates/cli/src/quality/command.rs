@@ -54,6 +54,8 @@ pub fn quality(args: &QualityArgs, interrupt: &'static Interrupt) -> Result<Exit
         views.note(&note);
     }
     let measured = request.measure(&phases, &mut peer, &mut run.control(&mut views, interrupt))?;
+    // The user may look at the result for long, and others wait for the place at the server.
+    drop(peer);
     run.finish(measured, views, Vec::new)
 }
 

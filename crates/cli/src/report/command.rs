@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use caudal_core::run::Run;
 use caudal_store::Store;
 use caudal_sys::signal::Interrupt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `caudal report`
 #[derive(Debug, Clone, clap::Args)]
@@ -90,7 +90,19 @@ pub fn run_schema() -> String {
 /// # Errors
 /// When it is not known.
 fn store_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
-    Store::locate(args.store.as_deref()).ok_or_else(|| {
+    located(args.store.as_deref())
+}
+
+/// The store of this path, or the usual one, which must exist.
+///
+/// # Errors
+/// When it does not, or cannot be used.
+pub(crate) fn open_store(path: Option<&Path>) -> Result<Store, Failure> {
+    Ok(Store::open_to_read(&located(path)?)?)
+}
+
+fn located(path: Option<&Path>) -> Result<PathBuf, Failure> {
+    Store::locate(path).ok_or_else(|| {
         let why = if std::env::var_os("CAUDAL_STORE").is_some() {
             "CAUDAL_STORE disables the store"
         } else {
@@ -105,5 +117,5 @@ fn store_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
 /// # Errors
 /// When it does not, or cannot be used.
 fn open(args: &ReportArgs) -> Result<Store, Failure> {
-    Ok(Store::open_to_read(&store_path(args)?)?)
+    open_store(args.store.as_deref())
 }

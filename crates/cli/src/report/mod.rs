@@ -13,4 +13,6 @@ mod show;
 mod tag;
 mod unknown_name;
 
+pub(crate) use command::open_store;
 pub use command::{ReportArgs, ReportCommand, report, run_schema};
+pub(crate) use replay::stored_run;

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
 use caudal_analysis::run::events_of;
 use caudal_core::event::View;
+use caudal_core::run::Run;
 use caudal_store::{Store, StoredDocument, StoredItem};
 use caudal_sys::signal::Interrupt;
 use std::path::PathBuf;
@@ -53,30 +54,39 @@ fn speed(text: &str) -> Result<f64, String> {
         })
 }
 
+/// The run of an id.
+///
+/// # Errors
+/// When there is none, or it cannot be replayed.
+pub(crate) fn stored_run(store: &Store, id: &str) -> Result<Run, Failure> {
+    let item = store
+        .find(id)
+        .map_err(|error| unknown_id(store, error, list_tagged))?;
+    let StoredItem::Run(stored) = item else {
+        return Err(Failure::usage(
+            format!("{id} is a study"),
+            "name a run; `caudal report export` shows a study",
+        ));
+    };
+    match stored.document {
+        StoredDocument::Run(run) => Ok(*run),
+        _ => Err(Failure::usage(
+            format!("{id} is a trial of a study"),
+            "name a run of caudal tcp, udp or rtt, or an imported one",
+        )),
+    }
+}
+
 /// Shows a recorded run as it was live.
 pub(super) fn replay(
     store: &Store,
     args: &ReplayArgs,
     interrupt: &'static Interrupt,
 ) -> Result<Exit, Failure> {
-    let item = store
-        .find(&args.id)
-        .map_err(|error| unknown_id(store, error, list_tagged))?;
-    let StoredItem::Run(stored) = item else {
-        return Err(Failure::usage(
-            format!("{} is a study", args.id),
-            "name a run; `caudal report export` shows a study",
-        ));
-    };
-    let StoredDocument::Run(run) = &stored.document else {
-        return Err(Failure::usage(
-            format!("{} is a trial of a study", args.id),
-            "name a run of caudal tcp, udp or rtt, or an imported one",
-        ));
-    };
+    let run = stored_run(store, &args.id)?;
     let mut views = Views::open(&args.output_args(), false)?;
     let began = Instant::now();
-    for timed in events_of(run) {
+    for timed in events_of(&run) {
         if args.speed > 0.0 {
             let due = Duration::try_from_secs_f64(timed.at_s / args.speed).unwrap_or_default();
             while let Some(left) = due.checked_sub(began.elapsed()) {

@@ -74,6 +74,7 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
             raw.write(&series);
         }
     }
+    drop(peer);
     let samples = || sample_series(&measured.record);
     let exit = run.finish(measured.measured, views, samples)?;
     if let Some(raw) = &mut raw {

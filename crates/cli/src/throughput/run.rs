@@ -44,6 +44,8 @@ pub(super) fn run_bulk(
         views.begin_runs(goal, output.confidence);
     }
     let measured = request.measure(&mut peer, &mut run.control(&mut views, interrupt))?;
+    // The user may look at the result for long, and others wait for the place at the server.
+    drop(peer);
     run.finish(measured, views, Vec::new)
 }
 
@@ -96,5 +98,7 @@ pub(super) fn find_rate(
     );
     views.note(&text::fold(&what, 4, views.line_width()));
     let measured = request.measure(&mut peer, &mut run.control(&mut views, interrupt))?;
+    // The user may look at the result for long, and others wait for the place at the server.
+    drop(peer);
     run.finish(measured, views, Vec::new)
 }

@@ -16,6 +16,7 @@ mod many;
 mod pacing;
 mod serve_log;
 mod serve_metrics;
+mod top;
 mod trust;
 
 use std::process::ExitCode;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         many,
         serve_log,
         serve_metrics,
+        top,
         trust::acceptance,
         trust::older_peer,
         trust::protocols,

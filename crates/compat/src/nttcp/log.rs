@@ -40,6 +40,7 @@ impl NttcpLog {
             }
             SessionEventKind::Connected { .. }
             | SessionEventKind::Authenticated { .. }
+            | SessionEventKind::Progress(_)
             | SessionEventKind::Event(_) => None,
         }
     }

@@ -82,6 +82,9 @@ pub struct Run {
     /// Outages, and times in which a program stood still, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub episodes: Vec<Episode>,
+    /// The moments that a user marked while it ran, s after the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks_s: Vec<f64>,
     /// The doubts about the result.
     #[serde(default)]
     pub warnings: Vec<Warning>,
@@ -109,6 +112,7 @@ impl Run {
             offload: None,
             predictions: None,
             episodes: Vec::new(),
+            marks_s: Vec::new(),
             warnings: Vec::new(),
             repeats: Vec::new(),
             over_repeats: Vec::new(),

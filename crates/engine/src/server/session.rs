@@ -25,6 +25,9 @@ use caudal_wire::protocol::Protocol;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 
+/// The least time between two reports of the progress of a test, ns.
+const PROGRESS_NS: u64 = 1_000_000_000;
+
 /// Serves one client from its first message to its last.
 pub(super) fn serve(
     state: &ServerState,
@@ -267,10 +270,15 @@ impl<'a> Session<'a> {
         stops: &mut StopWatch,
     ) -> Result<Option<ExternalText>, RunError> {
         let mut arrived = 0;
+        let mut told_ns = monotonic_ns();
         loop {
             let now_ns = monotonic_ns();
             for message in half.advance(now_ns) {
                 self.control.send(&message)?;
+            }
+            if now_ns >= told_ns + PROGRESS_NS {
+                told_ns = now_ns;
+                self.send_event(SessionEventKind::Progress(half.payload()));
             }
             let (moved, enough) = half.moved();
             self.slot.activity().test_moves(moved, enough, now_ns);

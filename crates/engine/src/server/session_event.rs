@@ -1,6 +1,7 @@
 //! The events of a server's sessions.
 
 use crate::client_refusal::ClientRefusal;
+use crate::workload::SessionProgress;
 use caudal_core::event::{Event, PeerOutput, View};
 use caudal_core::text::ExternalText;
 use caudal_wire::protocol::Protocol;
@@ -37,6 +38,8 @@ pub enum SessionEventKind {
     },
     /// A test had an event.
     Event(Box<Event>),
+    /// The payload of the running test so far, about once a second.
+    Progress(SessionProgress),
     /// The client was refused, or its session ended in an error.
     Refused(ClientRefusal),
     /// The client has left.

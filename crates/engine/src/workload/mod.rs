@@ -24,6 +24,7 @@ pub use quality::QualityOutcome;
 pub use rtt::{RttConnection, RttOutcome};
 pub use trains::TrainsOutcome;
 pub use transfer::TransferOutcome;
+pub use workload::SessionProgress;
 
 pub(crate) use connection_answer::ConnectionAnswer;
 pub(crate) use limits::ServerLimits;

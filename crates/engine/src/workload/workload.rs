@@ -176,6 +176,15 @@ pub(crate) struct ServerEnding {
     pub(crate) idle_ns: u64,
 }
 
+/// The payload of a running test so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionProgress {
+    /// Payload bytes that arrived at the server.
+    pub received_bytes: u64,
+    /// Payload bytes that it sent, of tests that count bytes.
+    pub sent_bytes: u64,
+}
+
 /// The measurements of the server's half.
 pub(crate) struct FinishedServer {
     /// The report for the client.
@@ -230,6 +239,14 @@ pub(crate) trait ServerHalf {
     /// Payload bytes that have arrived at this end: a sign of the client, whose messages may be behind them in a queue.
     fn arrived_bytes(&self) -> u64 {
         0
+    }
+
+    /// The payload of this test so far.
+    fn payload(&self) -> SessionProgress {
+        SessionProgress {
+            received_bytes: self.arrived_bytes(),
+            sent_bytes: 0,
+        }
     }
 
     /// The answer to connections that the client makes while the test runs; `None` where it makes none.

@@ -5,7 +5,7 @@ use super::trials;
 use crate::compare::run_metrics::RunMetrics;
 use crate::export::figures::{
     lines_figure, loss_figure, numbered, rates_figure, rtt_figure, window_figure, with_arrivals,
-    with_episodes, with_rules,
+    with_episodes, with_marks, with_rules,
 };
 use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::value_table::{ValueRow, ValueTable};
@@ -84,9 +84,11 @@ impl KindReport for BulkReport {
         };
         let end_s = end_of(&flows).unwrap_or(0.0);
         // One below the other, so that their axes of time agree.
-        let figures = figures
-            .into_iter()
-            .map(|figure| vec![figure.map(|figure| with_episodes(figure, &run.episodes, end_s))]);
+        let figures = figures.into_iter().map(|figure| {
+            vec![figure.map(|figure| {
+                with_marks(with_episodes(figure, &run.episodes, end_s), &run.marks_s)
+            })]
+        });
         vec![
             ("Trials", run.search().map_or_else(Vec::new, trials::blocks)),
             ("Runs", runs(&run.repeats)),

@@ -4,7 +4,7 @@ use super::arrivals::ArrivalRecorder;
 use super::flows::BulkFlows;
 use crate::admission::PlaceActivity;
 use crate::workload::limits::ServerLimits;
-use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf};
+use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf, SessionProgress};
 use caudal_core::event::EndedTest;
 use caudal_core::plan::{Direction, Ticks};
 use caudal_core::sample::Role;
@@ -131,6 +131,13 @@ impl ServerHalf for BulkServerHalf {
 
     fn progress(&self) -> u64 {
         self.flows.set.progress()
+    }
+
+    fn payload(&self) -> SessionProgress {
+        SessionProgress {
+            received_bytes: self.flows.set.received_bytes(),
+            sent_bytes: self.flows.set.sent_bytes(),
+        }
     }
 
     fn moved(&self) -> (u64, u64) {

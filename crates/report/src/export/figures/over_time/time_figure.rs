@@ -50,6 +50,17 @@ pub fn with_episodes(
     captioned
 }
 
+/// A figure over the time of a run with the moments that its user marked.
+#[must_use]
+pub fn with_marks(mut captioned: CaptionedFigure, marks_s: &[f64]) -> CaptionedFigure {
+    let marks = marks_s.iter().take(MAX_SPANS).map(|&at| Layer::Event {
+        at,
+        label: "mark".to_owned(),
+    });
+    captioned.figure.layers.extend(marks);
+    captioned
+}
+
 /// A figure with horizontal lines at these values, each with its label.
 #[must_use]
 pub fn with_rules(

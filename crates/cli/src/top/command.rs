@@ -1,0 +1,18 @@
+//! The dispatch of `caudal top` to what it shows.
+
+use super::args::TopArgs;
+use super::{lab, runs, server};
+use crate::exit::{Exit, Failure};
+use caudal_sys::signal::Interrupt;
+
+/// Runs `caudal top`.
+///
+/// # Errors
+/// When there is nothing of this kind to show, or the terminal cannot be used.
+pub fn top(args: &TopArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    match (&args.serve, &args.lab) {
+        (Some(port), _) => server::show_server(*port, interrupt),
+        (None, Some(name)) => lab::show_lab(name.as_deref(), interrupt),
+        (None, None) => runs::show_runs(args, interrupt),
+    }
+}

@@ -1,0 +1,10 @@
+//! `caudal top`: recorded runs, a running server or a lab on the terminal's whole screen.
+
+mod args;
+mod command;
+mod lab;
+mod runs;
+mod server;
+
+pub use args::TopArgs;
+pub use command::top;
