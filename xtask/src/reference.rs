@@ -25,6 +25,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("exit-codes.md", exit_codes()),
         ("csv.md", crate::csv_columns::page(NOTE)),
         ("metrics.md", metrics()),
+        ("watch-metrics.md", watch_metrics()),
         ("crates.svg", crate::crates::picture(crate::root())),
         ("pcap-json.md", crate::pcap_json::page(NOTE)),
         (
@@ -96,6 +97,23 @@ fn metrics() -> String {
             metric.subject.description(),
             metric.unit.name(),
             metric.description
+        );
+    }
+    page
+}
+
+/// The metrics of watched paths.
+fn watch_metrics() -> String {
+    let mut page = format!(
+        "{NOTE}# Metrics of watched paths\n\nWhat `caudal watch --prometheus` exports, in OpenMetrics 1.0. All have the labels `source` (this host), \
+         `target` (the name of the path) and `protocol` (the command). What the last test did not measure, or could not since it failed, is absent: \
+         never 0.\n\n| metric | type | meaning |\n|---|---|---|\n"
+    );
+    for metric in caudal_views::watch::described_metrics() {
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} |",
+            metric.name, metric.family_type, metric.help
         );
     }
     page
@@ -280,7 +298,8 @@ const EXITS: [(Exit, &str, &str); 7] = [
         Exit::Unmet,
         "an expectation was not met",
         "`caudal study` ran everything, and an expectation of the experiment does not hold: the report names it; \
-         `caudal report compare --fail-if-worse`: B is shown to be worse by more than the margin",
+         `caudal report compare --fail-if-worse`: B is shown to be worse by more than the margin; \
+         `caudal watch --exit-on-alert`: the latest tests of a path are",
     ),
     (
         Exit::Undecided,

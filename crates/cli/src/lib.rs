@@ -40,6 +40,7 @@ mod token_file;
 pub mod top;
 mod topology;
 mod usage;
+mod watch;
 
 use args::{Cli, Command};
 use caudal_compat::program_name::{to_text, tool_command};
@@ -127,6 +128,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Path(args) => path::path(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
         Command::Top(args) => top::top(args, interrupt),
+        Command::Watch(args) => watch::watch(args, interrupt),
         Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),
         Command::Pcap(args) => pcap::pcap(args, interrupt),

@@ -3,7 +3,7 @@
 use crate::args::{LocalAddressArg, ServeArgs, missing_zone};
 use crate::exit::{Exit, Failure};
 use crate::foreign_servers::{ForeignServers, StartedServer};
-use crate::metrics::{MetricsAddress, MetricsServer};
+use crate::metrics::{MetricsAddress, MetricsServer, ServerCounters};
 use crate::server_log::ServerLog;
 use crate::server_status::StatusSocket;
 use crate::token_file::read_tokens;
@@ -18,10 +18,11 @@ use caudal_engine::{
 use caudal_foreign::iperf3::{Iperf3Options, Iperf3SharedPort, LoginCheck};
 use caudal_sys::process::{open_file_limit, raise_open_file_limit};
 use caudal_sys::signal::Interrupt;
+use caudal_views::metrics::exposition;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The lowest limit on the rate of a test: the lowest rate a plan may have.
@@ -58,9 +59,10 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
     let descriptors = raise_open_file_limit().unwrap_or_else(|_| open_file_limit());
     let (sender, events) = channel();
     let server = Server::start(options, sender.clone().into()).map_err(start_failure)?;
+    let counters = Arc::default();
     let metrics = args
         .prometheus
-        .map(|address| start_metrics(address, args))
+        .map(|address| start_metrics(address, args, &counters))
         .transpose()?;
     let mut log = ServerLog::new(args.json_log, args.quiet);
     log.listening(server.local());
@@ -102,7 +104,7 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
     loop {
         // Signals are looked for often enough that ^C feels immediate.
         match events.recv_timeout(Duration::from_millis(50)) {
-            Ok(event) => show(&mut log, metrics.as_ref(), status.as_ref(), &event),
+            Ok(event) => show(&mut log, &counters, status.as_ref(), &event),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -117,7 +119,7 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
     }
     others.stop();
     while let Ok(event) = events.try_recv() {
-        show(&mut log, metrics.as_ref(), status.as_ref(), &event);
+        show(&mut log, &counters, status.as_ref(), &event);
     }
     Ok(Exit::Done)
 }
@@ -125,7 +127,7 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
 /// Shows an event in the log and counts it.
 fn show(
     log: &mut ServerLog,
-    metrics: Option<&MetricsServer>,
+    counters: &Mutex<ServerCounters>,
     status: Option<&StatusSocket>,
     event: &SessionEvent,
 ) {
@@ -133,14 +135,23 @@ fn show(
     if let Some(status) = status {
         status.event(event);
     }
-    if let Some(metrics) = metrics {
-        metrics.count(|counters| counters.event(event));
-    }
+    let mut counters = counters.lock().unwrap_or_else(PoisonError::into_inner);
+    counters.event(event);
 }
 
 /// Starts to serve metrics.
-fn start_metrics(address: MetricsAddress, args: &ServeArgs) -> Result<MetricsServer, Failure> {
-    MetricsServer::start(address, &args.allow, &args.prometheus_host).map_err(|cause| {
+fn start_metrics(
+    address: MetricsAddress,
+    args: &ServeArgs,
+    counters: &Arc<Mutex<ServerCounters>>,
+) -> Result<MetricsServer, Failure> {
+    let counters = Arc::clone(counters);
+    let text = move || {
+        let counters = counters.lock().unwrap_or_else(PoisonError::into_inner);
+        exposition(&counters.by_name())
+    };
+    let names = &args.prometheus_host;
+    MetricsServer::start(address, &args.allow, names, Box::new(text)).map_err(|cause| {
         Failure::new(
             Exit::NotPermitted,
             format!("cannot serve metrics on {address}: {cause}"),

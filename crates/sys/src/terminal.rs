@@ -70,6 +70,48 @@ impl<T: AsFd> Drop for KeyInput<T> {
     }
 }
 
+/// What a terminal had to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TerminalInput {
+    /// So many bytes.
+    Bytes(usize),
+    /// Nothing, or another job has the terminal.
+    Nothing,
+    /// The terminal is gone.
+    Closed,
+}
+
+/// Reads what is typed at a terminal in raw mode within this time. A terminal that is gone is told as such, not as endless input.
+///
+/// Source: poll(2), `POLLHUP`; read(2), `EIO`.
+pub fn read_input(terminal: impl AsFd, buffer: &mut [u8], patience: Duration) -> TerminalInput {
+    let Ok(timeout) = Timespec::try_from(patience) else {
+        return TerminalInput::Nothing;
+    };
+    let mut ready = [PollFd::new(&terminal, PollFlags::IN)];
+    match poll(&mut ready, Some(&timeout)) {
+        Ok(0) => return TerminalInput::Nothing,
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return TerminalInput::Nothing,
+        Err(_) => return TerminalInput::Closed,
+    }
+    let is_gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    if ready[0].revents().intersects(is_gone) {
+        return TerminalInput::Closed;
+    }
+    // A job in the background that reads is stopped.
+    if !is_in_foreground(&terminal) {
+        std::thread::sleep(patience);
+        return TerminalInput::Nothing;
+    }
+    match rustix::io::read(&terminal, buffer) {
+        Ok(0) => TerminalInput::Closed,
+        Ok(count) => TerminalInput::Bytes(count),
+        Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => TerminalInput::Nothing,
+        Err(_) => TerminalInput::Closed,
+    }
+}
+
 /// `true` unless the terminal controls this process and another job has it.
 fn is_in_foreground(terminal: impl AsFd) -> bool {
     tcgetpgrp(terminal).map_or(true, |group| group == getpgrp())
@@ -100,6 +142,19 @@ mod tests {
     fn input_that_is_not_a_terminal_is_read_too() {
         let (reader, _writer) = io::pipe().unwrap();
         assert_eq!(without_echo(&reader, || 7), 7);
+    }
+
+    #[test]
+    fn a_terminal_that_is_gone_is_no_endless_input() {
+        let (reader, writer) = io::pipe().unwrap();
+        let mut buffer = [0; 8];
+        let patience = Duration::from_millis(1);
+        let mut read = || read_input(&reader, &mut buffer, patience);
+        assert_eq!(read(), TerminalInput::Nothing);
+        rustix::io::write(&writer, b"q").unwrap();
+        assert_eq!(read(), TerminalInput::Bytes(1));
+        drop(writer);
+        assert_eq!(read(), TerminalInput::Closed);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod draw;
 mod figure;
+mod keys;
 mod live;
 mod model;
 mod polled;

@@ -1,11 +1,12 @@
 //! The terminal: taken over, drawn at most ten times a second, and given back however the view ends.
 
 use crate::draw::{Theme, make_plain};
+use crate::keys::{Keyboard, keys_of};
 use crate::model::Model;
-use crate::state::{Action, Key, ViewState};
+use crate::state::{Action, ViewState};
 use caudal_sys::signal::{Interrupt, interrupt_this_process, stop_this_job};
+use caudal_sys::terminal::{TerminalInput, read_input};
 use ratatui::buffer::Buffer;
-use ratatui::crossterm::event::{self, Event as Input, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::style::force_color_output;
 use ratatui::layout::Rect;
 use ratatui::{DefaultTerminal, try_init, try_restore};
@@ -119,10 +120,13 @@ pub fn show(
 ) -> Result<(), ScreenError> {
     let theme = theme();
     let interrupts = interrupt.count();
+    let keyboard = Keyboard::open()?;
     let mut terminal = Some(TakenTerminal::take()?);
     let mut is_dirty = true;
     let mut drawn: Option<Instant> = None;
     let mut updated = Instant::now();
+    let mut buffer = [0; 64];
+    let mut drawn_size = None;
     loop {
         let now = Instant::now();
         let state = source.update(view, now - updated);
@@ -143,38 +147,38 @@ pub fn show(
             is_dirty = false;
             drawn = Some(Instant::now());
         }
-        if !event::poll(KEY_WAIT)? {
-            continue;
+        let size = terminal.as_ref().and_then(|taken| taken.0.size().ok());
+        if size != drawn_size {
+            drawn_size = size;
+            is_dirty = true;
         }
-        let action = match event::read()? {
-            Input::Resize(..) => Action::Draw,
-            Input::Key(key) if key.kind != KeyEventKind::Release => {
-                match key_of(key.code, key.modifiers) {
-                    Some(key) => view.key(key, source.model()),
-                    None => continue,
-                }
-            }
-            _ => continue,
+        let typed = match read_input(&keyboard, &mut buffer, KEY_WAIT) {
+            TerminalInput::Bytes(count) => keys_of(&buffer[..count]),
+            TerminalInput::Nothing => continue,
+            TerminalInput::Closed => return Ok(()),
         };
-        is_dirty = true;
-        match action {
-            Action::Quit if source_ends_itself(source) => interrupt_this_process(),
-            Action::Quit => return Ok(()),
-            Action::Interrupt => interrupt_this_process(),
-            Action::Suspend => {
-                drop(terminal.take());
-                stop_this_job();
-                terminal = Some(TakenTerminal::take()?);
-            }
-            Action::Clear => {
-                if let Some(taken) = &mut terminal {
-                    taken.0.clear()?;
+        for key in typed {
+            is_dirty = true;
+            let action = view.key(key, source.model());
+            match action {
+                Action::Quit if source_ends_itself(source) => interrupt_this_process(),
+                Action::Quit => return Ok(()),
+                Action::Interrupt => interrupt_this_process(),
+                Action::Suspend => {
+                    drop(terminal.take());
+                    stop_this_job();
+                    terminal = Some(TakenTerminal::take()?);
                 }
+                Action::Clear => {
+                    if let Some(taken) = &mut terminal {
+                        taken.0.clear()?;
+                    }
+                }
+                Action::Mark(at_s) => source.mark(at_s),
+                Action::SaveFigure => view.note = Some(save_figure(source.model(), view)),
+                Action::NextRun => source.next_run(),
+                Action::Draw => {}
             }
-            Action::Mark(at_s) => source.mark(at_s),
-            Action::SaveFigure => view.note = Some(save_figure(source.model(), view)),
-            Action::NextRun => source.next_run(),
-            Action::Draw => {}
         }
     }
 }
@@ -198,27 +202,6 @@ fn draw(
         make_plain(buffer, theme);
     })?;
     Ok(())
-}
-
-/// The key, as far as the view has a use for it.
-fn key_of(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
-    Some(match code {
-        KeyCode::Char(c) if modifiers.contains(KeyModifiers::CONTROL) => {
-            Key::Control(c.to_ascii_lowercase())
-        }
-        KeyCode::Char(c) => Key::Char(c),
-        KeyCode::Left => Key::Left,
-        KeyCode::Right => Key::Right,
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
-        KeyCode::Tab => Key::Tab,
-        KeyCode::Esc => Key::Escape,
-        _ => return None,
-    })
 }
 
 /// Writes the panels as a figure into this directory: what was written, or why not.

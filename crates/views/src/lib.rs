@@ -39,5 +39,6 @@ pub mod text;
 pub mod text_form;
 pub mod text_view;
 pub mod transfers;
+pub mod watch;
 pub mod width;
 mod window_text;

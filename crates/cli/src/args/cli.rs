@@ -72,6 +72,8 @@ pub enum Command {
     Pcap(crate::pcap::PcapArgs),
     /// Recorded runs and studies: list, show, compare, import, export
     Report(crate::report::ReportArgs),
+    /// Measurements repeated on a schedule, exported as metrics, with alerts
+    Watch(crate::watch::WatchArgs),
     /// A recorded run, a server or a lab on the terminal's whole screen
     Top(crate::top::TopArgs),
     /// The completions of a shell, to be read by it

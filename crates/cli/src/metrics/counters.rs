@@ -42,7 +42,7 @@ impl ServerCounters {
     }
 
     /// The counters of each protocol, by its name on the command line.
-    pub(super) fn by_name(&self) -> [(&'static str, ProtocolCounters); PROTOCOLS.len()] {
+    pub fn by_name(&self) -> [(&'static str, ProtocolCounters); PROTOCOLS.len()] {
         PROTOCOLS.map(|protocol| (protocol_name(protocol), self.of(protocol)))
     }
 

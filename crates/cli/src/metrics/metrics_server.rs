@@ -2,16 +2,14 @@
 
 use super::address::MetricsAddress;
 use super::connection::{HttpConnection, HttpProgress, MetricsPage};
-use super::counters::ServerCounters;
 use caudal_engine::Network;
 use caudal_sys::host::hostname;
 use caudal_sys::poll::{PollState, poll_ready};
-use caudal_views::metrics::exposition;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -24,29 +22,35 @@ const STOP_WAIT: Duration = Duration::from_millis(100);
 /// The wait after an error of the kernel, such as one of too many descriptors.
 const ERROR_WAIT: Duration = Duration::from_millis(20);
 
+/// Makes the metrics of now.
+pub type MetricsText = Box<dyn Fn() -> String + Send>;
+
 /// A running server of metrics; stopped when dropped.
 pub struct MetricsServer {
     local: SocketAddr,
-    counters: Arc<Mutex<ServerCounters>>,
     is_stopping: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl MetricsServer {
     /// Starts to listen. Beside this host itself, clients from the networks of `allow` are answered, or all where there are none; `names`
-    /// are those of this host beside its own.
+    /// are those of this host beside its own. `text` makes the metrics of now.
     ///
     /// # Errors
     /// When the address is not available, or the kernel gives no thread.
-    pub fn start(address: MetricsAddress, allow: &[Network], names: &[String]) -> io::Result<Self> {
+    pub fn start(
+        address: MetricsAddress,
+        allow: &[Network],
+        names: &[String],
+        text: MetricsText,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind(address.0)?;
         listener.set_nonblocking(true)?;
         let local = listener.local_addr()?;
-        let counters = Arc::default();
         let is_stopping = Arc::new(AtomicBool::new(false));
         let server = MetricsThread {
             listener,
-            counters: Arc::clone(&counters),
+            text,
             is_stopping: Arc::clone(&is_stopping),
             allow: allow.to_vec(),
             names: hostname()
@@ -60,7 +64,6 @@ impl MetricsServer {
             .spawn(move || server.run())?;
         Ok(Self {
             local,
-            counters,
             is_stopping,
             thread: Some(thread),
         })
@@ -70,11 +73,6 @@ impl MetricsServer {
     #[must_use]
     pub const fn local(&self) -> SocketAddr {
         self.local
-    }
-
-    /// Changes the counters.
-    pub fn count(&self, change: impl FnOnce(&mut ServerCounters)) {
-        change(&mut self.counters.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -90,7 +88,7 @@ impl Drop for MetricsServer {
 /// The thread of the server.
 struct MetricsThread {
     listener: TcpListener,
-    counters: Arc<Mutex<ServerCounters>>,
+    text: MetricsText,
     is_stopping: Arc<AtomicBool>,
     allow: Vec<Network>,
     names: Vec<String>,
@@ -119,13 +117,8 @@ impl MetricsThread {
     /// Goes on with the connections that are ready, and closes those whose time is over.
     fn advance(&mut self, ready: &[bool]) {
         let now = Instant::now();
-        let counters = Arc::clone(&self.counters);
-        let metrics = || {
-            let counters = counters.lock().unwrap_or_else(PoisonError::into_inner);
-            exposition(&counters.by_name())
-        };
         let page = MetricsPage {
-            metrics: &metrics,
+            metrics: &self.text,
             names: &self.names,
         };
         let mut nth = 0;

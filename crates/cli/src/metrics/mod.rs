@@ -1,4 +1,4 @@
-//! `caudal serve --prometheus`: what a server has done, as counters in OpenMetrics over HTTP.
+//! `--prometheus`: what a server has done, or what is known of watched paths, in OpenMetrics over HTTP.
 
 mod address;
 mod connection;
@@ -6,4 +6,5 @@ mod counters;
 mod metrics_server;
 
 pub use address::MetricsAddress;
+pub use counters::ServerCounters;
 pub use metrics_server::MetricsServer;

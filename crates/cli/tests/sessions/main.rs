@@ -18,6 +18,7 @@ mod serve_log;
 mod serve_metrics;
 mod top;
 mod trust;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         trust::older_peer,
         trust::protocols,
         trust::tokens,
+        watch,
     ];
     // What measures what a rate is limited by, and what keeps the processors busy by itself.
     let alone = trials_of![pacing, file::generated, file_killed];

@@ -38,6 +38,10 @@ pub fn trials() -> Vec<Trial> {
             "a_screen_of_another_size_is_drawn_anew",
             a_screen_of_another_size_is_drawn_anew,
         ),
+        with_tmux(
+            "a_view_whose_terminal_is_gone_ends",
+            a_view_whose_terminal_is_gone_ends,
+        ),
         trial(
             "what_is_no_terminal_gets_rows",
             None,
@@ -314,6 +318,29 @@ fn a_screen_of_another_size_is_drawn_anew() {
     terminal.shows("q  quit");
     terminal.key("q");
     terminal.shows("code=0");
+}
+
+fn a_view_whose_terminal_is_gone_ends() {
+    let server = Serve::start("");
+    for words in [
+        replayed(),
+        client(&server, "tcp 127.0.0.1 -b 1M -t 60 --top"),
+    ] {
+        let terminal = Terminal::open(100, 30);
+        terminal.types(&words);
+        terminal.shows("q  quit");
+        let pane = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
+        let mut find = Command::new("pgrep");
+        find.args(["-P", pane.trim(), "caudal"]);
+        let pid = run(&mut find, SOON).stdout.trim().to_owned();
+        assert!(!pid.is_empty());
+        drop(terminal);
+        let until = Instant::now() + SOON;
+        while Path::new(&format!("/proc/{pid}/exe")).exists() {
+            assert!(Instant::now() < until, "process {pid} is still there");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
 }
 
 fn what_is_no_terminal_gets_rows() {

@@ -59,8 +59,9 @@ fn line(entry: &StoreEntry, result: &str, room: usize) -> String {
     )
 }
 
-/// The most important results.
-pub(super) fn entry_result(entry: &StoreEntry) -> String {
+/// The most important results, in a few words.
+#[must_use]
+pub fn entry_result(entry: &StoreEntry) -> String {
     let mut parts = Vec::new();
     parts.extend(entry.trials.map(|trials| text::counted(trials, "trial")));
     let headline = &entry.headline;

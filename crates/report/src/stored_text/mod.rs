@@ -4,6 +4,6 @@ mod entries;
 mod run;
 mod study;
 
-pub use entries::{entry_lines, list_document};
+pub use entries::{entry_lines, entry_result, list_document};
 pub use run::run_lines;
 pub use study::{study_document, study_lines};
