@@ -64,7 +64,10 @@ impl WatchedPath {
             None => default_name(&words),
         };
         let is_short = !name.is_empty() && name.chars().count() <= MAX_NAME;
-        if !is_short || check_tag(&format!("{TAG}{name}")).is_err() {
+        let is_plain = name
+            .chars()
+            .all(|c| c.is_alphanumeric() || ".-_:".contains(c));
+        if !is_short || !is_plain || check_tag(&format!("{TAG}{name}")).is_err() {
             return Err(Failure::usage(
                 format!("{name:?} cannot name a path"),
                 "give a name of letters, digits and - . _ : without blanks",
