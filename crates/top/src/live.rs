@@ -22,6 +22,8 @@ const MAX_WAITING: usize = 4096;
 struct SharedEvents {
     events: VecDeque<Event>,
     notes: Vec<String>,
+    /// What is being done.
+    status: Option<String>,
     marks_s: Vec<f64>,
     /// `true` once no event comes any more.
     is_over: bool,
@@ -85,6 +87,11 @@ impl LiveScreen {
         locked(&self.shared).notes.push(line.to_owned());
     }
 
+    /// Shows what is being done at the foot of the screen, until the next key or line.
+    pub fn status(&self, line: &str) {
+        locked(&self.shared).status = Some(line.to_owned());
+    }
+
     /// The moments that the user has marked, s after the start.
     #[must_use]
     pub fn marks_s(&self) -> Vec<f64> {
@@ -141,19 +148,29 @@ impl View for LiveScreen {
 impl ScreenSource for LiveTest {
     fn update(&mut self, view: &mut ViewState, _elapsed: Duration) -> SourceUpdate {
         self.is_ending |= self.interrupt.count() > self.interrupts;
-        let (events, notes, is_over) = {
+        let (events, notes, status, is_over) = {
             let mut shared = locked(&self.shared);
             if shared.is_abandoned {
                 return SourceUpdate::Over;
             }
             let notes = std::mem::take(&mut shared.notes);
-            (std::mem::take(&mut shared.events), notes, shared.is_over)
+            let status = shared.status.take();
+            (
+                std::mem::take(&mut shared.events),
+                notes,
+                status,
+                shared.is_over,
+            )
         };
-        let is_same = events.is_empty() && notes.is_empty();
+        let is_same = events.is_empty() && notes.is_empty() && status.is_none();
+        if status.is_some() {
+            view.note = status;
+        }
         for note in notes {
             if !std::mem::replace(&mut self.has_headline, true) {
                 self.model.headline = note;
             } else {
+                self.model.line(&note);
                 view.note = Some(note);
             }
         }

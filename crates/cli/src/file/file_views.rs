@@ -18,7 +18,12 @@ pub(super) struct FileViews<'a> {
 impl View for FileViews<'_> {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Transfer(at) => self.progress.advance(*at),
+            Event::Transfer(at) => {
+                self.progress.advance(*at);
+                if self.views.has_screen() {
+                    self.views.event(event);
+                }
+            }
             event @ Event::Transferred { .. } => {
                 let views = &mut *self.views;
                 self.progress.suspend(|| views.event(event));

@@ -123,7 +123,11 @@ impl Views {
 
     /// Shows a line in a terminal until [`Views::end_transient`], unless the text is quiet.
     pub fn transient(&mut self, line: &str) {
-        if self.screen.is_none() && !self.text.form.quiet && self.text.sink.is_terminal() {
+        if let Some(screen) = &self.screen {
+            screen.status(line);
+            return;
+        }
+        if !self.text.form.quiet && self.text.sink.is_terminal() {
             let width = self.text.sink.line_width();
             let line = within(line, 0, width);
             self.text

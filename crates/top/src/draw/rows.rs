@@ -67,7 +67,7 @@ impl TableRows {
         } else {
             Self {
                 header: String::new(),
-                rows: Vec::new(),
+                rows: model.lines.clone(),
             }
         }
     }

@@ -74,7 +74,7 @@ fn wanted_panels(model: &Model, table: &TableRows) -> Vec<Panel> {
         point.up_bps.is_some() || point.down_bps.is_some() || point.connections_per_s.is_some()
     });
     let mut panels = Vec::new();
-    if has_rate || !(is_rtt || is_path) {
+    if has_rate || !(is_rtt || is_path || !table.rows.is_empty()) {
         panels.push(Panel::Throughput);
     }
     if is_rtt || has(|point| point.rtt_us.is_some()) {

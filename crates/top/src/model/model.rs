@@ -13,6 +13,8 @@ use caudal_views::text::time_us;
 
 /// Maximum number of intervals kept; of more, two become one.
 const MAX_POINTS: usize = 20_000;
+/// Minimum time between two readings of a file transfer that a rate is computed from, s: acknowledgements come in bursts.
+const MIN_RATE_S: f64 = 0.5;
 /// Maximum number of flows shown one by one.
 const MAX_FLOWS: usize = 1000;
 /// Maximum number of other rows kept.
@@ -43,6 +45,8 @@ pub struct Model {
     pub transfer: Option<TransferProgress>,
     /// The file transfers that are over, a line each.
     pub transfers: Vec<String>,
+    /// What the test has told in lines of text, such as the parts of a check.
+    pub lines: Vec<String>,
     /// The moments that the user marked, s after the start.
     pub marks_s: Vec<f64>,
     /// `true` for a test that is running, or was when this was made.
@@ -104,6 +108,13 @@ impl Model {
         }
     }
 
+    /// Takes a line of text about the test.
+    pub fn line(&mut self, line: &str) {
+        for line in line.lines() {
+            keep(&mut self.lines, line.to_owned());
+        }
+    }
+
     /// Marks a moment of a test that is running.
     pub fn mark(&mut self, time_s: f64) {
         if self.run.is_none() {
@@ -154,6 +165,7 @@ impl Model {
             headline: std::mem::take(&mut self.headline),
             trials: std::mem::take(&mut self.trials),
             marks_s: std::mem::take(&mut self.marks_s),
+            lines: std::mem::take(&mut self.lines),
             is_live: self.is_live,
             kind,
             repeat,
@@ -189,7 +201,7 @@ impl Model {
     fn transfer(&mut self, progress: TransferProgress) {
         let at_s = progress.at_ns as f64 / 1e9;
         let (start_s, bytes) = self.before.unwrap_or((0.0, 0));
-        if at_s > start_s {
+        if at_s >= start_s + MIN_RATE_S {
             let arrived = progress.bytes.saturating_sub(bytes);
             self.push(TestPoint {
                 start_s,
@@ -253,5 +265,78 @@ fn planned_s(plan: &PlanRecord) -> Option<f64> {
     match plan.bulk()?.end {
         TestEnd::Time(time) => Some(time.as_secs_f64()),
         TestEnd::Bytes(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(at_ms: u64, bytes: u64) -> Event {
+        Event::Transfer(TransferProgress {
+            at_ns: at_ms * 1_000_000,
+            bytes,
+            total_bytes: Some(1_000_000),
+        })
+    }
+
+    #[test]
+    fn the_rate_of_a_transfer_is_over_half_a_second_at_least() {
+        let mut model = Model::new("");
+        for (at_ms, bytes) in [
+            (100, 90_000),
+            (300, 100_000),
+            (500, 250_000),
+            (1000, 500_000),
+        ] {
+            model.event(&progress(at_ms, bytes));
+        }
+        let rates: Vec<Option<f64>> = model.points.iter().map(|point| point.up_bps).collect();
+        assert_eq!(rates, [Some(4e6), Some(4e6)]);
+        // The next file begins anew.
+        model.event(&progress(10, 0));
+        assert!(model.points.is_empty());
+    }
+
+    #[test]
+    fn intervals_that_cannot_be_are_left_out() {
+        let mut model = Model::new("");
+        let point = |start_s: f64, end_s: f64| TestPoint {
+            start_s,
+            end_s,
+            ..TestPoint::default()
+        };
+        for (start_s, end_s) in [
+            (0.0, 1.0),
+            (f64::NAN, 2.0),
+            (-1.0, 2.0),
+            (0.0, 0.5),
+            (1.0, 2.0),
+        ] {
+            model.push(point(start_s, end_s));
+        }
+        assert_eq!(model.points.len(), 2);
+    }
+
+    #[test]
+    fn a_test_of_a_day_takes_bounded_memory() {
+        let mut model = Model::new("");
+        for second in 0..864_000 {
+            let start_s = f64::from(second) / 10.0;
+            model.push(TestPoint {
+                start_s,
+                end_s: start_s + 0.1,
+                up_bps: Some(1e6),
+                ..TestPoint::default()
+            });
+        }
+        assert!(model.points.len() <= MAX_POINTS);
+        assert!((model.end_s() - 86_400.0).abs() < 1e-6);
+        assert!(
+            model
+                .points
+                .iter()
+                .all(|point| point.up_bps.is_some_and(|bps| (bps - 1e6).abs() < 1.0))
+        );
     }
 }
