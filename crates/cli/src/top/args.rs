@@ -15,6 +15,9 @@ pub struct TopArgs {
     /// Show a lab with its counters, queues and drops
     #[arg(long, value_name = "NAME", num_args = 0..=1, conflicts_with = "runs")]
     pub lab: Option<Option<String>>,
+    /// Show the tests of a path of `caudal watch` over days, with the times at which they changed
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["runs", "serve", "lab"])]
+    pub watch: Option<String>,
     /// Play at this multiple of the original speed
     #[arg(long, value_name = "N", default_value = "1", value_parser = speed, allow_hyphen_values = true)]
     pub speed: f64,
@@ -28,7 +31,8 @@ const EXAMPLES: &str = "Examples:\n  \
     caudal top 1a2b3c4d 5e6f7a8b --speed 10\n  \
     caudal tcp far.example --top                  a test while it runs\n  \
     caudal top --serve\n  \
-    caudal top --lab\n\n\
+    caudal top --lab\n  \
+    caudal top --watch far-rtt                    days of a watched path\n\n\
     `?` explains the keys.";
 
 /// Reads a speed: a finite number above zero.

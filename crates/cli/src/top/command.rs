@@ -1,7 +1,7 @@
 //! The dispatch of `caudal top` to what it shows.
 
 use super::args::TopArgs;
-use super::{lab, runs, server};
+use super::{lab, runs, server, timeline};
 use crate::exit::{Exit, Failure};
 use caudal_sys::signal::Interrupt;
 
@@ -10,6 +10,9 @@ use caudal_sys::signal::Interrupt;
 /// # Errors
 /// When there is nothing of this kind to show, or the terminal cannot be used.
 pub fn top(args: &TopArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    if let Some(name) = &args.watch {
+        return timeline::show_timeline(name, args, interrupt);
+    }
     match (&args.serve, &args.lab) {
         (Some(port), _) => server::show_server(*port, interrupt),
         (None, Some(name)) => lab::show_lab(name.as_deref(), interrupt),

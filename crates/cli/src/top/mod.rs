@@ -5,6 +5,7 @@ mod command;
 mod lab;
 mod runs;
 mod server;
+mod timeline;
 
 pub use args::TopArgs;
 pub use command::top;

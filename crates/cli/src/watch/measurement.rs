@@ -1,5 +1,6 @@
 //! One test, carried out by this program started anew: what it crashes on, hangs at or is killed by costs that test only.
 
+use caudal_sys::process::kill_with_parent;
 use caudal_sys::signal::Interrupt;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -43,7 +44,9 @@ pub(super) fn measure(
 
 fn start(path: &WatchedPath, store: &Path) -> io::Result<Child> {
     let program = std::env::current_exe()?;
-    Command::new(program)
+    let mut command = Command::new(program);
+    // A test does not outlive the watch that is to record it, whatever ends that.
+    kill_with_parent(&mut command)
         .args(&path.words)
         .arg("--quiet")
         .arg("--store")

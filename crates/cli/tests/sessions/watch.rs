@@ -135,6 +135,12 @@ fn tests_are_repeated_recorded_and_exported() {
         .filter(|line| line.contains("rtt-127.0.0.1: "));
     assert_eq!(tested.count(), 3, "{ended:#?}");
     assert_eq!(place.list("watch:rtt-127.0.0.1").len(), 3);
+    let mut timeline = caudal(["top", "--watch", "rtt-127.0.0.1", "--store", &place.store()]);
+    let listed = run(&mut timeline, SOON);
+    assert_eq!(listed.code, Some(0), "{listed:#?}");
+    assert_eq!(listed.stdout.lines().count(), 4, "{listed:#?}");
+    let mut other = caudal(["top", "--watch", "nowhere", "--store", &place.store()]);
+    run(&mut other, SOON).failed(1, &["nowhere", "caudal report list"]);
 }
 
 fn a_path_that_fails_is_down_and_has_no_value() {

@@ -2,6 +2,7 @@
 
 use crate::model::{Model, TestPoint};
 use crate::state::{ShownUnit, ViewState};
+use caudal_core::date::rfc3339;
 use caudal_views::text;
 
 /// A rate in the unit asked for; a value without a unit's name where it is none.
@@ -12,9 +13,21 @@ pub(super) fn rate(bps: f64, unit: ShownUnit) -> String {
     }
 }
 
+/// A time of a test: seconds after its start, or the date and the time of day, UTC.
+pub(super) fn time_text(time_s: f64, began_s: Option<f64>) -> String {
+    let Some(began_s) = began_s else {
+        return format!("{time_s:.1} s");
+    };
+    let date = rfc3339(((began_s + time_s).max(0.0) * 1e9) as u64);
+    date.get(5..16).unwrap_or_default().replace('T', " ")
+}
+
 /// The time that is shown of how much, and what the view does.
 pub(super) fn progress(model: &Model, state: &ViewState) -> String {
     let shown_s = state.shown_until_s(model);
+    if model.began_s.is_some() {
+        return format!("until {} UTC", time_text(shown_s, model.began_s));
+    }
     let end = match (&model.run, model.planned_s) {
         (Some(_), _) => format!(" of {:.1} s", model.end_s()),
         (None, Some(planned_s)) => format!(" of {planned_s:.1} s"),

@@ -5,7 +5,7 @@ use super::chart::{Chart, ChartForm, SCALE_COLUMNS};
 use super::help::{draw_help, draw_keys};
 use super::layout::ScreenLayout;
 use super::rows::TableRows;
-use super::summary::{loss_is_retransmission, numbers, one_line, progress, rate};
+use super::summary::{loss_is_retransmission, numbers, one_line, progress, rate, time_text};
 use super::theme::Theme;
 use crate::model::{Band, Model, TestPoint};
 use crate::state::{Panel, ViewState};
@@ -60,7 +60,7 @@ pub(crate) fn draw_test(buffer: &mut Buffer, screen: Rect, model: &Model, state:
     let has_chart = layout.panels.iter().any(|(panel, _)| *panel != Panel::Rows);
     if has_chart {
         let axis = Rect::new(screen.x, layout.numbers.y + 1, screen.width, 1);
-        draw_axis(buffer, axis, range_s);
+        draw_axis(buffer, axis, range_s, model.began_s);
     }
     draw_keys(buffer, layout.keys, state.note.as_deref());
 }
@@ -74,7 +74,8 @@ fn wanted_panels(model: &Model, table: &TableRows) -> Vec<Panel> {
         point.up_bps.is_some() || point.down_bps.is_some() || point.connections_per_s.is_some()
     });
     let mut panels = Vec::new();
-    if has_rate || !(is_rtt || is_path || !table.rows.is_empty()) {
+    let is_empty = model.points.is_empty() && table.rows.is_empty();
+    if has_rate || (is_empty && !is_rtt && !is_path) {
         panels.push(Panel::Throughput);
     }
     if is_rtt || has(|point| point.rtt_us.is_some()) {
@@ -231,14 +232,14 @@ fn draw_loss(
 }
 
 /// Draws the times under the panels: their start, middle and end.
-fn draw_axis(buffer: &mut Buffer, area: Rect, (from_s, to_s): (f64, f64)) {
+fn draw_axis(buffer: &mut Buffer, area: Rect, (from_s, to_s): (f64, f64), began_s: Option<f64>) {
     let plot = Rect::new(
         area.x + SCALE_COLUMNS,
         area.y,
         area.width.saturating_sub(SCALE_COLUMNS),
         1,
     );
-    let text = |time_s: f64| format!("{time_s:.1} s");
+    let text = |time_s: f64| time_text(time_s, began_s);
     write(buffer, plot, (0, 0), &text(from_s), Theme::dim());
     let middle = text((from_s + to_s) / 2.0);
     let column = (plot.width / 2).saturating_sub(middle.len() as u16 / 2);

@@ -49,6 +49,8 @@ pub struct Model {
     pub lines: Vec<String>,
     /// The moments that the user marked, s after the start.
     pub marks_s: Vec<f64>,
+    /// The start, s since 1970, where times of day are shown rather than seconds.
+    pub began_s: Option<f64>,
     /// `true` for a test that is running, or was when this was made.
     pub is_live: bool,
     /// The whole run, once it is over.
@@ -77,6 +79,22 @@ impl Model {
         let mut model = Self::new(headline);
         events.into_iter().for_each(|event| model.event(event));
         model
+    }
+
+    /// A series of tests since `began_s`, s since 1970: a point for each, and the times at which they changed, s after that.
+    #[must_use]
+    pub fn timeline(
+        headline: impl Into<String>,
+        began_s: f64,
+        points: Vec<TestPoint>,
+        changes_s: Vec<f64>,
+    ) -> Self {
+        Self {
+            began_s: Some(began_s),
+            points,
+            marks_s: changes_s,
+            ..Self::new(headline)
+        }
     }
 
     /// Takes the next event.
