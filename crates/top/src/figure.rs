@@ -57,7 +57,10 @@ pub(crate) fn panels_svg(model: &Model, (from_s, to_s): (f64, f64)) -> Option<St
             label: "mark".to_owned(),
         }));
         let figure = Figure {
-            title: format!("{title}: {}", model.headline),
+            title: match place {
+                0 => format!("{title}: {}", model.headline),
+                _ => title.to_owned(),
+            },
             description: format!("{title} over the time of the test."),
             x: Axis::linear("time", AxisQuantity::Seconds).including(&[from_s, to_s]),
             y: Axis::linear(&title.to_lowercase(), quantity).from_zero(),
@@ -144,7 +147,7 @@ mod tests {
         };
         let svg = panels_svg(&model, (0.0, 5.0)).unwrap();
         assert!(svg.contains("Goodput") && svg.contains("Round-trip time"));
-        assert!(!svg.contains("Loss:") && svg.contains("mark"));
+        assert!(!svg.contains("Loss") && svg.contains("mark"));
         assert!(!svg.contains("<script>"));
         assert_eq!(panels_svg(&Model::new(""), (0.0, 9.0)), None);
     }

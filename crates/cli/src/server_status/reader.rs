@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// The time in which a server has to tell its state.
 const READ_TIME: Duration = Duration::from_secs(2);
+/// The least age of a socket that nobody listens on to be removed.
+const MIN_DEAD_AGE: Duration = Duration::from_secs(5);
 /// Maximum length of a state, bytes: that of ten thousand sessions.
 const MAX_STATUS_BYTES: u64 = 4 << 20;
 
@@ -67,7 +69,14 @@ pub(super) fn remove_dead(directory: &Path) {
     for socket in sockets(directory) {
         let is_dead = UnixStream::connect(&socket)
             .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-        if is_dead {
+        // One that has just been made may not listen yet.
+        let made = fs::metadata(&socket)
+            .and_then(|found| found.modified())
+            .ok();
+        let is_old = made
+            .and_then(|made| made.elapsed().ok())
+            .is_some_and(|age| age >= MIN_DEAD_AGE);
+        if is_dead && is_old {
             let _ = fs::remove_file(&socket);
         }
     }

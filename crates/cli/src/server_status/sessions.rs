@@ -101,9 +101,10 @@ impl SessionTable {
                     received: progress.received_bytes,
                     sent: progress.sent_bytes,
                 };
-                let session = self.session(key, event.peer);
-                session.flows.insert(0, payload);
-                session.read_at(Instant::now());
+                if let Some(session) = self.sessions.get_mut(&key) {
+                    session.flows.insert(0, payload);
+                    session.read_at(Instant::now());
+                }
             }
             SessionEventKind::Event(test) => self.test_event(key, event.peer, test),
         }
@@ -130,7 +131,9 @@ impl SessionTable {
                 }
             }
             Event::Sampled(sample) => {
-                let session = self.session(key, peer);
+                let Some(session) = self.sessions.get_mut(&key) else {
+                    return;
+                };
                 let flow = session.flows.entry(sample.flow).or_default();
                 match sample.counters {
                     Counters::Sender(sent) => flow.sent = sent.bytes,
@@ -140,7 +143,9 @@ impl SessionTable {
             }
             Event::Ended(ended) => {
                 self.completed += u64::from(ended.cut_short.is_none());
-                let session = self.session(key, peer);
+                let Some(session) = self.sessions.get_mut(&key) else {
+                    return;
+                };
                 session.flows.clear();
                 session.test.clear();
                 (session.received_bps, session.sent_bps) = (0.0, 0.0);
@@ -261,6 +266,10 @@ mod tests {
         assert_eq!((status.completed, status.sessions[0].sent_bytes), (1, 1000));
         assert_eq!(status.sessions[0].test, "");
         table.event(&event(1, SessionEventKind::Left));
+        assert!(table.status().sessions.is_empty());
+        // What is late begins nothing that would never end.
+        table.event(&event(1, progress(950)));
+        table.event(&of_test(Event::Ended(EndedTest::default())));
         assert!(table.status().sessions.is_empty());
     }
 }
