@@ -18,6 +18,9 @@ pub struct TopArgs {
     /// Show the tests of a path of `caudal watch` over days, with the times at which they changed
     #[arg(long, value_name = "NAME", conflicts_with_all = ["runs", "serve", "lab"])]
     pub watch: Option<String>,
+    /// Show a study with its trials as they come and the time left, by ID or NAME; without one the newest
+    #[arg(long, value_name = "ID|NAME", num_args = 0..=1, conflicts_with_all = ["runs", "serve", "lab", "watch"])]
+    pub study: Option<Option<String>>,
     /// Play at this multiple of the original speed
     #[arg(long, value_name = "N", default_value = "1", value_parser = speed, allow_hyphen_values = true)]
     pub speed: f64,
@@ -32,6 +35,7 @@ const EXAMPLES: &str = "Examples:\n  \
     caudal tcp far.example --top                  a test while it runs\n  \
     caudal top --serve\n  \
     caudal top --lab\n  \
+    caudal top --study                            the newest study, while it runs\n  \
     caudal top --watch far-rtt                    days of a watched path\n\n\
     `?` explains the keys.";
 

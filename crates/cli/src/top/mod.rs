@@ -5,6 +5,7 @@ mod command;
 mod lab;
 mod runs;
 mod server;
+mod study;
 mod timeline;
 
 pub use args::TopArgs;

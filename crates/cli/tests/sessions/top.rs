@@ -354,6 +354,9 @@ fn what_is_no_terminal_gets_rows() {
     assert!(status.stdout.contains("1 tests completed"), "{status:#?}");
     let other = run(&mut caudal(["top", "--serve", "1"]), SOON);
     other.failed(3, &["port 1", "caudal serve"]);
+    let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/terminals/runs.db");
+    let mut none = caudal(["top", "--study", "--store"]);
+    run(none.arg(store), SOON).failed(1, &["no study is recorded"]);
     let both = run(&mut caudal(["top", "--serve", "--lab"]), SOON);
     both.failed(2, &["--lab"]);
 }
