@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TopArgs {
-    /// The runs to play, by ID or tag; Tab goes to the next
+    /// The runs to play; Tab goes to the next
     #[arg(value_name = "RUN", default_value = "last")]
     pub runs: Vec<String>,
     /// Show the clients of a server of this user on this machine, on PORT where several run

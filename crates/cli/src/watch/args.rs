@@ -35,15 +35,15 @@ pub struct WatchArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Serve the last results as metrics (OpenMetrics) on PORT of loopback, or ADDRESS:PORT
-    #[arg(long, value_name = "PORT|ADDRESS:PORT", help_heading = "Metrics")]
+    #[arg(long, value_name = "[ADDRESS:]PORT", help_heading = "Metrics")]
     pub prometheus: Option<MetricsAddress>,
     /// A name of this host that requests for metrics may name; may be given several times
     #[arg(long, value_name = "NAME", help_heading = "Metrics")]
     pub prometheus_host: Vec<String>,
-    /// Compare so many of the latest tests with those before, at least 5 …
+    /// The number of the latest tests that are compared with those before, at least 5
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(5..=100), help_heading = "Alerts")]
     pub recent: u16,
-    /// … of which so many count
+    /// The number of tests before these that they are compared with
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u16).range(5..=1000), help_heading = "Alerts")]
     pub baseline: u16,
     /// Raise an alert when the latest are worse by more than this part
@@ -64,9 +64,10 @@ pub struct WatchArgs {
 }
 
 const EXAMPLES: &str = "Tests never overlap: one after another, whatever is due.\n\nExamples:\n  \
-    caudal watch far.example                                     round trips every 5 minutes\n  \
-    caudal watch far.example --test \"tcp -t 5\" --test \"tcp -t 5 -R\" --every 1h --max-bytes 20G\n  \
-    caudal watch paths.toml --prometheus 9522 --on-alert 'mail -s \"$CAUDAL_PATH\" noc <<< \"$CAUDAL_MESSAGE\"'\n  \
+    caudal watch far.example                          round trips every 5 minutes\n  \
+    caudal watch far.example --test \"tcp -t 5 -R\" --every 1h --max-bytes 20G\n  \
+    caudal watch paths.toml --prometheus 9522\n  \
+    caudal watch paths.toml --on-alert 'logger \"$CAUDAL_PATH: $CAUDAL_MESSAGE\"'\n  \
     caudal report list --tag watch:rtt-far.example";
 
 /// Parses a margin between 0 and 1.
