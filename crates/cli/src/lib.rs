@@ -37,8 +37,8 @@ mod store_advice;
 pub mod study;
 pub mod throughput;
 mod token_file;
-pub mod top;
-mod topology;
+mod top;
+pub mod topology;
 mod usage;
 mod watch;
 

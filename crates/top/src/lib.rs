@@ -17,7 +17,7 @@ mod state;
 
 pub use live::{LiveScreen, LiveTest};
 pub use model::{Band, FlowHistory, FlowPoint, Model, ServerModel, ShownSession, TestPoint};
-pub use polled::{PolledLab, PolledServer};
+pub use polled::{PolledServer, PolledText};
 pub use replay::Replay;
 pub use screen::{ScreenError, ScreenSource, SourceUpdate, show, unusable_terminal};
 pub use state::{Action, Key, Panel, ShownUnit, ViewState};

@@ -1,6 +1,6 @@
-//! A running server or a lab on the screen, asked once a second.
+//! A running server, or what is told in lines such as a lab or a study, on the screen: asked once a second.
 
-use crate::draw::{draw_lab, draw_server};
+use crate::draw::{draw_server, draw_text};
 use crate::model::{Model, ServerModel};
 use crate::screen::{ScreenSource, SourceUpdate};
 use crate::state::ViewState;
@@ -74,8 +74,8 @@ impl<F: FnMut(&mut ServerModel)> ScreenSource for PolledServer<F> {
     }
 }
 
-/// A lab; `F` reads its title and its lines.
-pub struct PolledLab<F> {
+/// A lab, a study or anything else that is told in lines; `F` reads its title and its lines.
+pub struct PolledText<F> {
     title: String,
     lines: Vec<String>,
     read: F,
@@ -83,8 +83,8 @@ pub struct PolledLab<F> {
     model: Model,
 }
 
-impl<F: FnMut() -> (String, Vec<String>)> PolledLab<F> {
-    /// A lab that `read` asks.
+impl<F: FnMut() -> (String, Vec<String>)> PolledText<F> {
+    /// What `read` tells.
     pub fn new(read: F) -> Self {
         Self {
             title: String::new(),
@@ -96,15 +96,15 @@ impl<F: FnMut() -> (String, Vec<String>)> PolledLab<F> {
     }
 }
 
-impl<F> fmt::Debug for PolledLab<F> {
+impl<F> fmt::Debug for PolledText<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PolledLab")
+        f.debug_struct("PolledText")
             .field("title", &self.title)
             .finish_non_exhaustive()
     }
 }
 
-impl<F: FnMut() -> (String, Vec<String>)> ScreenSource for PolledLab<F> {
+impl<F: FnMut() -> (String, Vec<String>)> ScreenSource for PolledText<F> {
     fn update(&mut self, view: &mut ViewState, elapsed: Duration) -> SourceUpdate {
         if !self.clock.is_due(elapsed, view.until_s.is_some()) {
             return SourceUpdate::Same;
@@ -118,6 +118,6 @@ impl<F: FnMut() -> (String, Vec<String>)> ScreenSource for PolledLab<F> {
     }
 
     fn draw(&self, buffer: &mut Buffer, screen: Rect, view: &ViewState) {
-        draw_lab(buffer, screen, (&self.title, &self.lines), view);
+        draw_text(buffer, screen, (&self.title, &self.lines), view);
     }
 }

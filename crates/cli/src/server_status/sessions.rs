@@ -46,6 +46,12 @@ impl OpenSession {
         }
     }
 
+    /// Takes note of the beginning of a test: the time since the one before counts for neither.
+    fn begin(&mut self) {
+        self.began = Instant::now();
+        self.second = (self.payload(), self.began);
+    }
+
     /// Takes note of the time of a reading: the rates are those between two readings half a second apart at least, as a server reads its
     /// own counters about once a second.
     fn read_at(&mut self, now: Instant) {
@@ -115,7 +121,7 @@ impl SessionTable {
             Event::Agreed(agreement) => {
                 let session = self.session(key, peer);
                 session.test = test_name(&agreement.plan);
-                session.began = Instant::now();
+                session.begin();
             }
             // Where nothing is agreed on, each flow is a test.
             Event::Opened(connection) => {
@@ -127,7 +133,7 @@ impl SessionTable {
                     };
                     let transport = connection.transport.to_string().to_lowercase();
                     session.test = format!("{transport} {direction}");
-                    session.began = Instant::now();
+                    session.begin();
                 }
             }
             Event::Sampled(sample) => {

@@ -6,7 +6,7 @@ use crate::output::sink::print;
 use caudal_lab::registry::Registry;
 use caudal_link::lab_report::LabReport;
 use caudal_sys::signal::Interrupt;
-use caudal_top::{PolledLab, ViewState, show, unusable_terminal};
+use caudal_top::{PolledText, ViewState, show, unusable_terminal};
 use caudal_views::lab::lab_tree;
 use caudal_views::text::bits;
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ pub(super) fn show_lab(name: Option<&str>, interrupt: &'static Interrupt) -> Res
         Err(error) => (format!("the lab does not answer: {error}"), Vec::new()),
     };
     show(
-        &mut PolledLab::new(read),
+        &mut PolledText::new(read),
         &mut ViewState::default(),
         interrupt,
     )?;

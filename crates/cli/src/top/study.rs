@@ -11,7 +11,7 @@ use caudal_store::{Filter, Store, StoreEntry, StoredItem, StoredStudy, short_id}
 use caudal_study::StoredCampaign;
 use caudal_sys::clock::realtime_ns;
 use caudal_sys::signal::Interrupt;
-use caudal_top::{PolledLab, ViewState, show, unusable_terminal};
+use caudal_top::{PolledText, ViewState, show, unusable_terminal};
 use caudal_views::text::about;
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(super) fn show_study(
         })
     };
     show(
-        &mut PolledLab::new(read),
+        &mut PolledText::new(read),
         &mut ViewState::default(),
         interrupt,
     )?;

@@ -73,12 +73,11 @@ fn hosts_plan(args: &WatchArgs, hosts: &[String]) -> Result<WatchPlan, Failure> 
             words.insert(words.len().min(1), host.clone());
             let mut path = WatchedPath::new(None, words, args.every, args.jitter)?;
             // Several tests of one host by one command are told apart by a number.
-            let alike = paths.iter().filter(|known| {
-                known.name == path.name || known.name.starts_with(&format!("{}.", path.name))
-            });
-            match alike.count() {
-                0 => {}
-                count => path.name = format!("{}.{}", path.name, count + 1),
+            let name = path.name.clone();
+            let is_taken = |name: &str| paths.iter().any(|known| known.name == name);
+            let mut numbered = (2..).map(|number| format!("{name}.{number}"));
+            while is_taken(&path.name) {
+                path.name = numbered.next().unwrap_or_default();
             }
             paths.push(path);
         }
@@ -207,7 +206,7 @@ impl<'a> Watch<'a> {
             match self.reason_to_skip(next) {
                 Some(reason) => self.skip(next, reason),
                 None => {
-                    if !self.test(next)? {
+                    if !self.test(next) {
                         return Ok(Exit::Done);
                     }
                     let is_raised = self.paths[next].alert.is_raised();
@@ -247,27 +246,39 @@ impl<'a> Watch<'a> {
     }
 
     /// Carries out a test: `false` when the watch was interrupted.
-    fn test(&mut self, at: usize) -> Result<bool, Failure> {
+    fn test(&mut self, at: usize) -> bool {
         let began_s = realtime_ns() as f64 / 1e9;
         let path = self.paths[at].path.clone();
         self.paths[at].count += 1;
-        match measure(&path, &self.store, self.args.max_time, self.interrupt) {
-            WatchedEnding::Interrupted => return Ok(false),
-            WatchedEnding::Failed(why) => {
-                self.with_metrics(at, |metrics| metrics.fail(began_s));
-                self.log.failed(&path.name, &why);
-            }
-            WatchedEnding::Done => {
-                let store = Store::open_to_read(&self.store)?;
-                match newest(&store, &path.tag(), began_s)? {
-                    Some((entry, run)) => self.take(at, &store, &entry, &run, began_s)?,
-                    None => {
-                        self.with_metrics(at, |metrics| metrics.fail(began_s));
-                        self.log.failed(&path.name, "its run was not recorded");
-                    }
-                }
-            }
+        let failed = match measure(&path, &self.store, self.args.max_time, self.interrupt) {
+            WatchedEnding::Interrupted => return false,
+            WatchedEnding::Failed(why) => Some(why),
+            // A store that cannot be used for a while costs its tests, not the watch.
+            WatchedEnding::Done => match self.read_result(at, &path, began_s) {
+                Ok(true) => None,
+                Ok(false) => Some("its run was not recorded".to_owned()),
+                Err(failure) => Some(failure.message),
+            },
+        };
+        if let Some(why) = failed {
+            self.with_metrics(at, |metrics| metrics.fail(began_s));
+            self.log.failed(&path.name, &why);
         }
+        true
+    }
+
+    /// Takes the result of a test from the store: `false` where it has none.
+    fn read_result(
+        &mut self,
+        at: usize,
+        path: &WatchedPath,
+        began_s: f64,
+    ) -> Result<bool, Failure> {
+        let store = Store::open_to_read(&self.store)?;
+        let Some((entry, run)) = newest(&store, &path.tag(), began_s)? else {
+            return Ok(false);
+        };
+        self.take(at, &store, &entry, &run, began_s)?;
         Ok(true)
     }
 

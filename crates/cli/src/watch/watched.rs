@@ -1,6 +1,6 @@
 //! One measurement that is repeated: its words, checked before anything runs.
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, HostArg};
 use crate::exit::Failure;
 use caudal_core::text::command_line;
 use caudal_store::check_tag;
@@ -58,10 +58,10 @@ impl WatchedPath {
                 "give at least 1s",
             ));
         }
-        check_words(&words, &shown)?;
+        let host = tested_host(&words, &shown)?;
         let name = match name {
             Some(name) => name.to_owned(),
-            None => default_name(&words),
+            None => default_name(&words, host.as_deref()),
         };
         let is_short = !name.is_empty() && name.chars().count() <= MAX_NAME;
         let is_plain = name
@@ -93,9 +93,8 @@ impl WatchedPath {
 }
 
 /// A name made of the command and the host.
-fn default_name(words: &[String]) -> String {
-    let host = words.iter().skip(1).find(|word| !word.starts_with('-'));
-    let host = host.map_or("here", String::as_str);
+fn default_name(words: &[String], host: Option<&str>) -> String {
+    let host = host.unwrap_or("here");
     let named = |c: char| {
         if c.is_alphanumeric() || ".-_".contains(c) {
             c
@@ -107,8 +106,8 @@ fn default_name(words: &[String]) -> String {
     format!("{}-{host}", words.first().map_or("", String::as_str))
 }
 
-/// Checks the words as the command line itself would.
-fn check_words(words: &[String], shown: &str) -> Result<(), Failure> {
+/// The host that the words name, checked as the command line itself would; `None` for this machine.
+fn tested_host(words: &[String], shown: &str) -> Result<Option<String>, Failure> {
     let advice = "give a command such as \"tcp far.example -t 5\"";
     for word in words {
         let flag = word.split('=').next().unwrap_or_default();
@@ -125,6 +124,7 @@ fn check_words(words: &[String], shown: &str) -> Result<(), Failure> {
     let all = ["caudal"]
         .into_iter()
         .chain(words.iter().map(String::as_str));
+    let named = |host: Option<&HostArg>| host.map(ToString::to_string);
     let parsed = Cli::try_parse_from(all).map_err(|error| {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
@@ -132,12 +132,12 @@ fn check_words(words: &[String], shown: &str) -> Result<(), Failure> {
         Failure::usage(format!("{shown:?} cannot be watched: {first}"), advice)
     })?;
     match parsed.command {
-        Command::Tcp(_)
-        | Command::Udp(_)
-        | Command::Rtt(_)
-        | Command::Connect(_)
-        | Command::Quality(_)
-        | Command::Path(_) => Ok(()),
+        Command::Tcp(args) => Ok(named(args.target.host.as_ref())),
+        Command::Udp(args) => Ok(named(args.target.host.as_ref())),
+        Command::Rtt(args) => Ok(named(args.target.host.as_ref())),
+        Command::Connect(args) => Ok(named(args.target.host.as_ref())),
+        Command::Quality(args) => Ok(named(args.target.host.as_ref())),
+        Command::Path(args) => Ok(named(Some(&args.host))),
         _ => Err(Failure::usage(
             format!("{shown:?} cannot be watched"),
             "give tcp, udp, rtt, connect, quality or path, with its flags",
@@ -161,6 +161,10 @@ mod tests {
         assert_eq!(path.tag(), "watch:tcp-far.example");
         assert_eq!(path.jitter, Duration::from_secs(30));
         assert_eq!(watched("rtt fd00::1").unwrap().name, "rtt-fd00__1");
+        // Wherever the host stands.
+        assert_eq!(watched("tcp -t 5 far").unwrap().name, "tcp-far");
+        assert_eq!(watched("path --no-capacity far").unwrap().name, "path-far");
+        assert_eq!(watched("tcp -t 5").unwrap().name, "tcp-here");
     }
 
     #[test]

@@ -15,6 +15,6 @@ mod theme;
 mod tests;
 
 pub(crate) use plain::make_plain;
-pub(crate) use server::{draw_lab, draw_server};
+pub(crate) use server::{draw_server, draw_text};
 pub(crate) use test::{draw_test, shown_range};
 pub(crate) use theme::Theme;

@@ -1,4 +1,4 @@
-//! A running server, and a lab, on the screen.
+//! A running server, and what is told in lines, on the screen.
 
 use super::area::{write, write_right};
 use super::summary::rate;
@@ -69,8 +69,8 @@ fn session_row(session: &ShownSession, state: &ViewState) -> String {
     )
 }
 
-/// Draws a lab: its topology with its counters, as text of so many lines.
-pub(crate) fn draw_lab(
+/// Draws what is told in a title and lines, such as a lab or a study.
+pub(crate) fn draw_text(
     buffer: &mut Buffer,
     screen: Rect,
     (title, lines): (&str, &[String]),

@@ -1,6 +1,6 @@
 //! Screens of several sizes, compared with those in `tests/screens`; `CAUDAL_WRITE_SCREENS=1` writes them anew.
 
-use super::{Theme, draw_lab, draw_server, draw_test, make_plain};
+use super::{Theme, draw_server, draw_test, draw_text, make_plain};
 use crate::model::{Model, ServerModel, ShownSession};
 use crate::state::{Key, ViewState};
 use caudal_core::event::Event;
@@ -254,7 +254,7 @@ fn a_lab_that_is_larger_than_the_screen_is_scrolled() {
         first_row: 10,
         ..ViewState::default()
     };
-    let draw = |buffer: &mut Buffer, area| draw_lab(buffer, area, ("lab", &lines), &state);
+    let draw = |buffer: &mut Buffer, area| draw_text(buffer, area, ("lab", &lines), &state);
     let shown = text(&screen((80, 12), draw, FULL));
     assert!(shown.contains("line 10\n") && !shown.contains("line 9\n"));
     assert!(shown.contains("31 more lines below"));

@@ -17,7 +17,7 @@ pub(super) fn limited_now(interval: &Interval) -> Option<&'static str> {
         return None;
     }
     if busy < MOST * length_us {
-        return Some("the sending program");
+        return Some("sending application");
     }
     let share = |us: Option<u64>| us.map_or(0.0, |us| us as f64 / busy.max(1.0));
     if share(tcp.receiver_window_limited_us) >= MOST {
@@ -58,7 +58,7 @@ mod tests {
             (interval(1_000_000, 0, 0, 1448), "network, with loss"),
             (interval(1_000_000, 600_000, 0, 1448), "receive window"),
             (interval(900_000, 0, 800_000, 0), "send buffer"),
-            (interval(100_000, 90_000, 0, 0), "the sending program"),
+            (interval(100_000, 90_000, 0, 0), "sending application"),
         ] {
             assert_eq!(limited_now(&interval), Some(expected));
         }
