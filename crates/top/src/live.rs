@@ -121,21 +121,7 @@ impl Drop for LiveScreen {
 
 impl View for LiveScreen {
     fn event(&mut self, event: &Event) {
-        let is_shown = matches!(
-            event,
-            Event::Agreed(_)
-                | Event::Interval { .. }
-                | Event::Size(_)
-                | Event::RoundTrips(_)
-                | Event::Trial { .. }
-                | Event::Connections { .. }
-                | Event::Quality { .. }
-                | Event::Transfer(_)
-                | Event::Transferred { .. }
-                | Event::PathRound { .. }
-                | Event::Finished { .. }
-        );
-        if is_shown {
+        if event.is_documented() || matches!(event, Event::Transfer(_)) {
             let mut shared = locked(&self.shared);
             if shared.events.len() >= MAX_WAITING {
                 shared.events.pop_front();

@@ -22,21 +22,7 @@ impl<S: TextSink> JsonLines<S> {
 
 impl<S: TextSink> View for JsonLines<S> {
     fn event(&mut self, event: &Event) {
-        let is_documented = matches!(
-            event,
-            Event::Agreed(_)
-                | Event::Started { .. }
-                | Event::Interval { .. }
-                | Event::Size(_)
-                | Event::RoundTrips(_)
-                | Event::Trial { .. }
-                | Event::Connections { .. }
-                | Event::Quality { .. }
-                | Event::Transferred { .. }
-                | Event::PathRound { .. }
-                | Event::Finished { .. }
-        );
-        if !is_documented {
+        if !event.is_documented() {
             return;
         }
         let line = serde_json::to_string(event).unwrap_or_default();

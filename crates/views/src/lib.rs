@@ -23,6 +23,7 @@ pub mod list;
 pub mod machines;
 pub mod metrics;
 pub mod next_step;
+mod open_metrics;
 pub mod path;
 pub mod pcap;
 pub mod predict;

@@ -1,7 +1,6 @@
 //! The counters of a server as text: OpenMetrics 1.0.
-//!
-//! Source: <https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md>
 
+use crate::open_metrics::{FamilyHeader, beginning};
 use caudal_wire::message::Refusal;
 use std::fmt::Write;
 use std::time::Duration;
@@ -139,10 +138,7 @@ const FAMILIES: [MetricFamily; 9] = [
 /// The counters as text, those of each protocol with its name.
 #[must_use]
 pub fn exposition(counters: &[(&str, ProtocolCounters)]) -> String {
-    let mut text =
-        String::from("# TYPE caudal_build info\n# HELP caudal_build The version of the server.\n");
-    let version = env!("CARGO_PKG_VERSION");
-    let _ = writeln!(text, "caudal_build_info{{version=\"{version}\"}} 1");
+    let mut text = beginning();
     for family in &FAMILIES {
         write_family(&mut text, family, counters);
     }
@@ -155,11 +151,13 @@ fn write_family(text: &mut String, family: &MetricFamily, counters: &[(&str, Pro
         MetricType::Counter => ("counter", "_total"),
         MetricType::Gauge => ("gauge", ""),
     };
-    let _ = writeln!(text, "# TYPE {name} {metric_type}");
-    if let Some(unit) = family.unit {
-        let _ = writeln!(text, "# UNIT {name} {unit}");
-    }
-    let _ = writeln!(text, "# HELP {name} {}", family.help);
+    let header = FamilyHeader {
+        name,
+        family_type: metric_type,
+        unit: family.unit,
+        help: family.help,
+    };
+    header.write(text);
     for (protocol, counters) in counters {
         for (label, of, value) in (family.samples)(counters) {
             let label = match label {

@@ -120,6 +120,25 @@ pub enum Event {
 }
 
 impl Event {
+    /// `true` for an event that docs/reference/json.md has: what others are told of a test.
+    #[must_use]
+    pub const fn is_documented(&self) -> bool {
+        matches!(
+            self,
+            Self::Agreed(_)
+                | Self::Started { .. }
+                | Self::Interval { .. }
+                | Self::Size(_)
+                | Self::RoundTrips(_)
+                | Self::Trial { .. }
+                | Self::Connections { .. }
+                | Self::Quality { .. }
+                | Self::Transferred { .. }
+                | Self::PathRound { .. }
+                | Self::Finished { .. }
+        )
+    }
+
     /// The workload that an event belongs to; `None` for one of any workload.
     #[must_use]
     pub fn kind(&self) -> Option<PlanKind> {

@@ -2,15 +2,13 @@
 
 use super::family::{FAMILIES, FamilyType, PathFamily};
 use super::path_metrics::PathMetrics;
+use crate::open_metrics::{FamilyHeader, beginning};
 use std::fmt::Write;
 
 /// The metrics of these paths as text.
 #[must_use]
 pub fn path_exposition(paths: &[PathMetrics]) -> String {
-    let mut text =
-        String::from("# TYPE caudal_build info\n# HELP caudal_build The version of the program.\n");
-    let version = env!("CARGO_PKG_VERSION");
-    let _ = writeln!(text, "caudal_build_info{{version=\"{version}\"}} 1");
+    let mut text = beginning();
     for family in &FAMILIES {
         write_family(&mut text, family, paths);
     }
@@ -57,11 +55,13 @@ pub fn metric_names() -> Vec<String> {
 
 fn write_family(text: &mut String, family: &PathFamily, paths: &[PathMetrics]) {
     let (name, family_type) = (family.name, family.family_type);
-    let _ = writeln!(text, "# TYPE {name} {}", family_type.name());
-    if let Some(unit) = family.unit {
-        let _ = writeln!(text, "# UNIT {name} {unit}");
-    }
-    let _ = writeln!(text, "# HELP {name} {}", family.help);
+    let header = FamilyHeader {
+        name,
+        family_type: family_type.name(),
+        unit: family.unit,
+        help: family.help,
+    };
+    header.write(text);
     let suffix = match family_type {
         FamilyType::Counter => "_total",
         FamilyType::Gauge | FamilyType::Histogram => "",
