@@ -66,7 +66,7 @@ impl StartedServer {
         let reason = match protocol {
             Protocol::Native => "there is no --token-file for its clients",
             Protocol::Iperf3 => "there is no --rsa-private-key-path for its logins",
-            Protocol::Iperf2 | Protocol::Nttcp => "its clients have no way to",
+            Protocol::Iperf2 | Protocol::Nttcp | Protocol::Web => "its clients have no way to",
         };
         Self {
             protocol,

@@ -40,6 +40,7 @@ mod token_file;
 mod top;
 pub mod topology;
 mod usage;
+mod visitors;
 mod watch;
 
 use args::{Cli, Command};

@@ -7,18 +7,23 @@ use crate::metrics::{MetricsAddress, MetricsServer, ServerCounters};
 use crate::server_log::ServerLog;
 use crate::server_status::StatusSocket;
 use crate::token_file::read_tokens;
+use crate::visitors::VisitorStore;
 use caudal_compat::iperf3::login::{AuthorizedUsers, LoginPadding};
 use caudal_compat::iperf3::transcripts;
 use caudal_core::units::{BitRate, ByteCount, format_duration};
-use caudal_engine::server::{AuthenticationOptions, ProtocolAccess, SessionEvent};
+use caudal_engine::server::{
+    AuthenticationOptions, ProtocolAccess, SessionEvent, SharedPortProtocol,
+};
 use caudal_engine::{
     MemoryBudget, Protocol, RunError, ServedDirectory, Server, ServerOptions, SessionLimits,
     StoreDirectory, TOOL, TransferFileError, TransferLocalOptions,
 };
 use caudal_foreign::iperf3::{Iperf3Options, Iperf3SharedPort, LoginCheck};
+use caudal_store::Recording;
 use caudal_sys::process::{open_file_limit, raise_open_file_limit};
 use caudal_sys::signal::Interrupt;
 use caudal_views::metrics::exposition;
+use caudal_web::{VisitorArchive, WebOptions, WebSharedPort};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -66,6 +71,9 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         .transpose()?;
     let mut log = ServerLog::new(args.json_log, args.quiet);
     log.listening(server.local());
+    if args.web && server.access(Protocol::Web) != ProtocolAccess::Closed {
+        log.web(server.local());
+    }
     let status = match StatusSocket::open(server.local()) {
         Ok(status) => Some(status),
         Err(cause) => {
@@ -173,7 +181,7 @@ fn server_options(args: &ServeArgs, limits: &SessionLimits) -> Result<ServerOpti
         allow: args.allow.clone(),
         idle_timeout: args.idle_timeout,
         tool: TOOL.to_owned(),
-        shared_port: vec![Arc::new(Iperf3SharedPort::new(iperf3_options(args)?))],
+        shared_port: shared_ports(args)?,
         authentication: authentication_options(args)?,
         transfer: TransferLocalOptions {
             served: open_directory("--files", args.files.as_deref(), ServedDirectory::open)?,
@@ -186,6 +194,29 @@ fn server_options(args: &ServeArgs, limits: &SessionLimits) -> Result<ServerOpti
             ..TransferLocalOptions::default()
         },
     })
+}
+
+/// The protocols beside caudal's own on the port.
+fn shared_ports(args: &ServeArgs) -> Result<Vec<Arc<dyn SharedPortProtocol>>, Failure> {
+    let iperf3 = Iperf3SharedPort::new(iperf3_options(args)?);
+    let mut ports: Vec<Arc<dyn SharedPortProtocol>> = vec![Arc::new(iperf3)];
+    if args.web {
+        ports.push(Arc::new(WebSharedPort::new(web_options(args))));
+    }
+    Ok(ports)
+}
+
+/// The treatment of browsers.
+fn web_options(args: &ServeArgs) -> WebOptions {
+    let recording = Recording::new(args.web_store.as_deref());
+    let archive = VisitorStore::new(recording, args.web_keep);
+    WebOptions {
+        origins: args.web_origin.clone(),
+        starts_per_hour: args.web_starts,
+        bytes_per_hour: args.web_bytes,
+        archive: archive.map(|archive| Arc::new(archive) as Arc<dyn VisitorArchive>),
+        ..WebOptions::default()
+    }
 }
 
 /// Opens the directory of a flag.
@@ -279,6 +310,7 @@ fn closed_protocols(args: &ServeArgs, server: &Server) -> Vec<StartedServer> {
     let wanted = [
         (Protocol::Native, true),
         (Protocol::Iperf3, !args.no_iperf3),
+        (Protocol::Web, args.web),
     ];
     wanted
         .into_iter()
@@ -301,6 +333,7 @@ fn authentication_options(args: &ServeArgs) -> Result<AuthenticationOptions, Fai
     for (protocol, is_answered, flag) in [
         (Protocol::Iperf2, args.wants_iperf2(), "--iperf2"),
         (Protocol::Nttcp, args.wants_nttcp(), "--nttcp"),
+        (Protocol::Web, args.web, "--web"),
     ] {
         if !is_answered && exempt.contains(&protocol) {
             return Err(Failure::usage(

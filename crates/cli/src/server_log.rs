@@ -4,7 +4,7 @@ use crate::foreign_servers::StartedServer;
 use crate::refusal_throttle::RefusalThrottle;
 use caudal_core::date::rfc3339;
 use caudal_core::event::{EndedTest, Event};
-use caudal_core::plan::{Plan, PlanRecord};
+use caudal_core::plan::{Directions, Plan, PlanKind, PlanRecord};
 use caudal_core::text::{on_one_line, printable};
 use caudal_engine::server::{SessionEvent, SessionEventKind};
 use caudal_engine::{Network, Protocol, TOOL};
@@ -55,6 +55,19 @@ impl ServerLog {
                        "version": env!("CARGO_PKG_VERSION"), "protocol": PROTOCOL})
             },
         );
+    }
+
+    /// Shows that browsers are answered.
+    pub fn web(&self, local: SocketAddr) {
+        let line = if local.ip().is_unspecified() {
+            let port = local.port();
+            format!("browsers are answered: http://ADDRESS:{port}/ with an address of this host")
+        } else {
+            format!("browsers are answered: http://{local}/")
+        };
+        self.write(&line, || {
+            json!({"event": "web", "address": local.ip().to_string(), "port": local.port(), "what": line})
+        });
     }
 
     /// Shows that metrics are served.
@@ -123,7 +136,7 @@ impl ServerLog {
         }
         self.write_left_out();
         match event.protocol {
-            Protocol::Native | Protocol::Iperf3 => self.client_event(event),
+            Protocol::Native | Protocol::Iperf3 | Protocol::Web => self.client_event(event),
             Protocol::Iperf2 | Protocol::Nttcp => self.foreign_event(event),
         }
     }
@@ -307,5 +320,12 @@ struct CarriedFlow {
 
 /// The test in a line.
 fn describe(plan: &PlanRecord) -> String {
-    Plan::try_from(plan).map_or_else(|_| "a test".to_owned(), |plan| plan.at_server())
+    // The plan of a browser's test lacks what its client does not tell.
+    let of_kind = || match (plan.kind(), plan.directions()) {
+        (Some(PlanKind::Quality), _) => "latency under load",
+        (Some(PlanKind::Tcp), Some(Directions::Up)) => "an upload over TCP",
+        (Some(PlanKind::Tcp), Some(Directions::Down)) => "a download over TCP",
+        _ => "a test",
+    };
+    Plan::try_from(plan).map_or_else(|_| of_kind().to_owned(), |plan| plan.at_server())
 }

@@ -17,6 +17,5 @@ pub mod nttcp;
 mod peer_record;
 mod plain_bulk;
 mod stream_acceptor;
-mod watch;
 
 pub use list::{connect, connect_any};

@@ -4,7 +4,7 @@ use super::iperf2::Iperf2Peer;
 use super::iperf3::Iperf3Peer;
 use super::nttcp::NttcpPeer;
 use caudal_engine::peer::{NativePeer, Peer};
-use caudal_flow::{RunError, Target};
+use caudal_flow::{RunError, Target, Unsupported};
 use caudal_sys::signal::Interrupt;
 use caudal_wire::protocol::Protocol;
 use std::thread;
@@ -37,6 +37,10 @@ pub fn connect(
         }
         Protocol::Iperf2 => Box::new(Iperf2Peer::connect(target, tool, interrupt)?),
         Protocol::Nttcp => Box::new(NttcpPeer::connect(target, tool, interrupt)?),
+        Protocol::Web => {
+            let what = Unsupported::Workload("tests from a client of caudal");
+            return Err(RunError::Unsupported { protocol, what });
+        }
     })
 }
 

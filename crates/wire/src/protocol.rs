@@ -17,6 +17,8 @@ pub enum Protocol {
     Iperf2,
     /// That of nttcp.
     Nttcp,
+    /// HTTP and WebSocket, of browsers and of clients of ndt7.
+    Web,
 }
 
 impl Protocol {
@@ -24,7 +26,7 @@ impl Protocol {
     #[must_use]
     pub const fn default_port(self) -> u16 {
         match self {
-            Self::Native | Self::Iperf3 => PORT,
+            Self::Native | Self::Iperf3 | Self::Web => PORT,
             Self::Iperf2 => iperf2::PORT,
             Self::Nttcp => nttcp::PORT,
         }
@@ -39,6 +41,7 @@ impl fmt::Display for Protocol {
             Self::Iperf3 => "iperf3",
             Self::Iperf2 => "iperf 2",
             Self::Nttcp => "nttcp",
+            Self::Web => "web",
         })
     }
 }

@@ -14,11 +14,12 @@ pub enum ProtocolArg {
 }
 
 /// The protocols of programs, those that have a name on the command line.
-pub(crate) const PROTOCOLS: [Protocol; 4] = [
+pub(crate) const PROTOCOLS: [Protocol; 5] = [
     Protocol::Native,
     Protocol::Iperf3,
     Protocol::Iperf2,
     Protocol::Nttcp,
+    Protocol::Web,
 ];
 
 /// Parses the name of a program as its protocol.
@@ -43,5 +44,6 @@ pub const fn protocol_name(protocol: Protocol) -> &'static str {
         Protocol::Iperf3 => "iperf3",
         Protocol::Iperf2 => "iperf2",
         Protocol::Nttcp => "nttcp",
+        Protocol::Web => "web",
     }
 }

@@ -16,6 +16,7 @@ const EXAMPLES_SERVE: &str = "Examples:\n  \
     caudal serve --token-file tokens   only clients that have one of these tokens\n  \
     caudal serve --files /srv/pub --accept-files /srv/incoming   files to get, and those that are sent\n  \
     caudal serve --iperf2 --no-connect-back   iperf 2 as well, but never towards a client\n  \
+    caudal serve --web   browsers as well: http://this-host:5201/ measures from a phone\n  \
     caudal serve --prometheus 9521   counters at http://127.0.0.1:9521/metrics";
 
 /// `caudal serve`
@@ -162,6 +163,50 @@ pub struct ServeArgs {
     /// Also accept logins as clients before 3.17 encrypt them
     #[arg(long, help_heading = "iperf3")]
     pub use_pkcs1_padding: bool,
+    /// Answer browsers as well, on the same port: a page that measures (http://HOST:PORT/), and clients of ndt7
+    #[arg(long, help_heading = "Browsers")]
+    pub web: bool,
+    /// Let pages of this origin measure too, such as https://example.net (may be given several times, or with commas)
+    #[arg(
+        long,
+        value_name = "ORIGIN",
+        value_delimiter = ',',
+        value_parser = origin,
+        requires = "web",
+        help_heading = "Browsers"
+    )]
+    pub web_origin: Vec<String>,
+    /// Tests that browsers of one source, an IPv4 address or a /64 of IPv6, may begin in an hour
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 60,
+        allow_negative_numbers = true,
+        help_heading = "Browsers"
+    )]
+    pub web_starts: u32,
+    /// Payload that they may move in an hour
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "50G",
+        allow_hyphen_values = true,
+        help_heading = "Browsers"
+    )]
+    pub web_bytes: ByteCount,
+    /// Record their tests in FILE, and show each to whoever has its link [default: CAUDAL_STORE, or caudal/store.db in the
+    /// user's data directory]
+    #[arg(long, value_name = "FILE", requires = "web", help_heading = "Browsers")]
+    pub web_store: Option<PathBuf>,
+    /// Keep the newest N of them; 0 records none
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1000,
+        allow_negative_numbers = true,
+        help_heading = "Browsers"
+    )]
+    pub web_keep: usize,
     /// Let clients get the regular files of this directory and of those below it (`caudal file --get`); no link is followed
     #[arg(long, value_name = "DIR", help_heading = "File transfers")]
     pub files: Option<PathBuf>,
@@ -197,6 +242,19 @@ pub struct ServeArgs {
     /// Print nothing but errors
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// Parses the origin of a page: a scheme, a host and, where it is not the usual one, a port.
+fn origin(text: &str) -> Result<String, String> {
+    let host = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    match host {
+        Some(host) if !host.is_empty() && !host.contains(['/', '?', '#', '@', '*', ' ']) => {
+            Ok(text.to_owned())
+        }
+        _ => Err("an origin is a scheme and a host, as https://example.net".to_owned()),
+    }
 }
 
 impl ServeArgs {

@@ -209,6 +209,7 @@ const fn protocol_name(protocol: Protocol) -> &'static str {
         Protocol::Iperf3 => "iperf3",
         Protocol::Iperf2 => "iperf",
         Protocol::Nttcp => "nttcp",
+        Protocol::Web => "web",
     }
 }
 

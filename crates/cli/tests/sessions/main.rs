@@ -19,6 +19,7 @@ mod serve_metrics;
 mod top;
 mod trust;
 mod watch;
+mod web;
 
 use std::process::ExitCode;
 
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         trust::protocols,
         trust::tokens,
         watch,
+        web,
     ];
     // What measures what a rate is limited by, and what keeps the processors busy by itself.
     let alone = trials_of![pacing, file::generated, file_killed];

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// For each crate under `crates/`, the crates of ours it may use. A new crate gets its line here.
-const ARROWS: [(&str, &[&str]); 29] = [
+const ARROWS: [(&str, &[&str]); 30] = [
     ("caudal-stats", &[]),
     ("caudal-core", &["caudal-stats"]),
     ("caudal-analysis", &["caudal-core"]),
@@ -32,6 +32,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
     ),
     ("caudal-engine", &["caudal-host", "caudal-transfer"]),
     ("caudal-foreign", &["caudal-engine"]),
+    ("caudal-web", &["caudal-engine"]),
     (
         "caudal-measure",
         &["caudal-foreign", "caudal-predict", "caudal-probe"],
@@ -80,6 +81,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
             "caudal-study",
             "caudal-top",
             "caudal-views",
+            "caudal-web",
         ],
     ),
 ];

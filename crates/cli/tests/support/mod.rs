@@ -12,6 +12,7 @@
 pub mod program;
 
 pub mod awake;
+pub mod browser;
 pub mod network;
 pub mod pair;
 pub mod path_lab;

@@ -60,7 +60,8 @@ pub struct PhaseReport {
     /// Why an end of the test was too busy to measure; absent where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<ExternalText>,
-    /// The increase of the delay in each direction.
+    /// The increase of the delay in each direction. In a browser's test, whose probes measure round trips only, that of the round trips, in
+    /// the direction of the load where that is in one alone.
     pub added: Vec<AddedDelay>,
     /// The responsiveness; absent without load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,10 +78,15 @@ impl PhaseReport {
         self.probes.iter().find(|summary| summary.probe == probe)
     }
 
-    /// The probe that the phases are compared by: UDP echo, else TCP echo, else ICMP echo.
+    /// The probe that the phases are compared by: UDP echo, else TCP echo, else ICMP echo, else WebSocket pings.
     #[must_use]
     pub fn echo(&self) -> Option<&ProbeSummary> {
-        let kinds = [ProbeKind::Udp, ProbeKind::Tcp, ProbeKind::Icmp];
+        let kinds = [
+            ProbeKind::Udp,
+            ProbeKind::Tcp,
+            ProbeKind::Icmp,
+            ProbeKind::WebSocket,
+        ];
         kinds.into_iter().find_map(|kind| self.probe(kind))
     }
 

@@ -29,6 +29,8 @@ pub enum ProbeKind {
     Request,
     /// ICMP echo, in logs of other tools.
     Icmp,
+    /// Pings on a WebSocket of their own, which a browser answers.
+    WebSocket,
     /// None of its own: the round-trip times that the senders' kernels measured on the loaded connections.
     Loaded,
 }
@@ -43,6 +45,7 @@ impl ProbeKind {
             Self::Handshake => "TCP handshake",
             Self::Request => "new request",
             Self::Icmp => "ICMP echo",
+            Self::WebSocket => "WebSocket ping",
             Self::Loaded => "loaded flows",
         }
     }

@@ -146,13 +146,17 @@ pub enum WarningCode {
     LossPeriods,
     /// The server ran another test at the same time.
     AnotherTest,
+    /// The browser was slower than the network.
+    BrowserLimited,
+    /// The page of a test was hidden for a time.
+    PageHidden,
     /// A code this version does not know.
     Unknown(Box<str>),
 }
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 69] = [
+    pub const ALL: [Self; 71] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -222,6 +226,8 @@ impl WarningCode {
         Self::OtherTraffic,
         Self::LossPeriods,
         Self::AnotherTest,
+        Self::BrowserLimited,
+        Self::PageHidden,
     ];
 
     /// The code as documents write it.
@@ -297,6 +303,8 @@ impl WarningCode {
             Self::OtherTraffic => "other_traffic",
             Self::LossPeriods => "loss_periods",
             Self::AnotherTest => "another_test",
+            Self::BrowserLimited => "browser_limited",
+            Self::PageHidden => "page_hidden",
             Self::Unknown(name) => name,
         }
     }

@@ -173,6 +173,12 @@ impl WarningCode {
                 "datagrams were lost many next to each other: what happened for a time, not chance"
             }
             Self::AnotherTest => "the server ran another test at the same time",
+            Self::BrowserLimited => {
+                "the browser of a visitor, or the machine it runs on, was slower than the network: the network gives more"
+            }
+            Self::PageHidden => {
+                "the page of a visitor's test was hidden for a time, in which browsers slow its script down"
+            }
             Self::Unknown(_) => "a warning of a newer version",
         }
     }
@@ -317,6 +323,8 @@ impl WarningCode {
                 "look for what interrupts the path, or fills its queue, for that long: other traffic in bursts, a radio link, a router"
             }
             Self::AnotherTest => "measure again while nobody else does",
+            Self::BrowserLimited => "measure with `caudal quality` on the same machine",
+            Self::PageHidden => "measure again, and leave the page in front",
             Self::LogContradictory => {
                 "trust the intervals rather than the end; a newer version of the tool may not do this"
             }

@@ -50,11 +50,12 @@ mod tests {
     use ProtocolAccess::{Authenticated, Closed, Open};
     use caudal_wire::access_token::parse_tokens;
 
-    const ALL: [Protocol; 4] = [
+    const ALL: [Protocol; 5] = [
         Protocol::Native,
         Protocol::Iperf3,
         Protocol::Iperf2,
         Protocol::Nttcp,
+        Protocol::Web,
     ];
 
     #[test]
@@ -63,13 +64,21 @@ mod tests {
         let none: &[Protocol] = &[];
         let iperf3 = &[Protocol::Iperf3][..];
         for (tokens, logins, expected) in [
-            (Vec::new(), none, [Open; 4]),
-            (tokens(), none, [Authenticated, Closed, Closed, Closed]),
-            (Vec::new(), iperf3, [Closed, Authenticated, Closed, Closed]),
+            (Vec::new(), none, [Open; 5]),
+            (
+                tokens(),
+                none,
+                [Authenticated, Closed, Closed, Closed, Closed],
+            ),
+            (
+                Vec::new(),
+                iperf3,
+                [Closed, Authenticated, Closed, Closed, Closed],
+            ),
             (
                 tokens(),
                 iperf3,
-                [Authenticated, Authenticated, Closed, Closed],
+                [Authenticated, Authenticated, Closed, Closed, Closed],
             ),
         ] {
             let mut options = AuthenticationOptions {

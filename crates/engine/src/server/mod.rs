@@ -3,6 +3,7 @@
 mod acceptor;
 mod answer_budget;
 mod authentication;
+mod flow_watch;
 mod greeting;
 mod mtu_probes;
 mod options;
@@ -20,6 +21,7 @@ mod test_sockets;
 mod test_times;
 
 pub use authentication::{AuthenticationOptions, ProtocolAccess};
+pub use flow_watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 pub use options::ServerOptions;
 pub use server::Server;
 pub use session_event::{

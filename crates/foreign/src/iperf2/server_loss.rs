@@ -2,11 +2,11 @@
 //! the flows alone.
 
 use super::request::Iperf2Request;
-use crate::watch::StopReason;
 use caudal_core::quantity;
 use caudal_core::sample::{Counters, FlowEnd, ReceiverCounters};
 use caudal_core::text::ExternalText;
 use caudal_core::units::ByteCount;
+use caudal_engine::server::StopReason;
 use std::time::Duration;
 
 /// Minimum time by which a flow ends before its time when its server has ended it, ns.

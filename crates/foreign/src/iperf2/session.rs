@@ -5,12 +5,12 @@ use super::end_reports::send_reports;
 use super::server_state::Iperf2State;
 use super::session_view::Iperf2Session;
 use super::transit_histogram::{FlowHistograms, TransitHistogram};
-use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::{CutShort, EndedTest, Event};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks, Transport};
 use caudal_core::sample::{Counters, FlowEnd, Role};
 use caudal_engine::ClientRefusal;
 use caudal_engine::admission::ClientSlot;
+use caudal_engine::server::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_engine::server::{SessionEventKind, SessionView};
 use caudal_flow::socket::{
     DataSocket, canonical, data_connection, granted_batched_udp, granted_tcp,

@@ -7,11 +7,11 @@ use super::datagram_reader::{EndReply, Iperf2Reader};
 use super::datagram_sender::{EndAnnouncement, Iperf2DatagramSender};
 use super::server_state::{Iperf2State, UDP_RATE};
 use super::session::Iperf2ServerSession;
-use crate::watch::StopReason;
 use caudal_core::plan::{MAX_DATAGRAM, PlannedFlow, Transport};
 use caudal_core::sample::Role;
 use caudal_engine::ClientRefusal;
 use caudal_engine::admission::ClientSlot;
+use caudal_engine::server::StopReason;
 use caudal_flow::socket::DataSocket;
 use caudal_flow::{
     AddressProof, AntiAmplificationLimit, DatagramLimit, DatagramReceiver, FlowSet, FlowWork,

@@ -129,7 +129,7 @@ impl NttcpClient {
         Ok(NttcpOutcome {
             remote,
             peer,
-            is_stopped: transferred.reason == Some(crate::watch::StopReason::Stopped),
+            is_stopped: transferred.reason == Some(caudal_engine::server::StopReason::Stopped),
             end: transferred.end,
             connect_time,
         })

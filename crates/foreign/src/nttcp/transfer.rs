@@ -3,12 +3,12 @@
 use super::datagram_sender::{END_MARKS, datagram_task};
 use super::datagrams::{FILL, MarkTimes, NttcpFormat, NttcpReader};
 use super::error::NttcpError;
-use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::Event;
 use caudal_core::plan::{DatagramSizes, Direction, MAX_DATAGRAM, Pacing, PlannedFlow, Ticks};
 use caudal_core::sample::{Counters, FlowEnd, Role};
 use caudal_core::units::BitRate;
 use caudal_engine::admission::PlaceActivity;
+use caudal_engine::server::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_flow::socket::{DataSocket, granted_batched_udp, granted_tcp};
 use caudal_flow::{
     BlockPolicy, ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender,

@@ -1,10 +1,10 @@
 //! The watch over flows that end by themselves: readings, time limits, and the end of each.
 
+use crate::admission::PlaceActivity;
+use crate::client_refusal::ClientRefusal;
 use caudal_core::event::{EndedFlow, Event};
 use caudal_core::plan::Ticks;
 use caudal_core::sample::FlowEnd;
-use caudal_engine::ClientRefusal;
-use caudal_engine::admission::PlaceActivity;
 use caudal_flow::{FlowSet, LimitReached};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
