@@ -1,4 +1,4 @@
-//! Repository chores: `cargo run -p xtask -- dist`, `fuzz`, `reference` and `publish-check`.
+//! Repository chores: `cargo run -p xtask -- dist`, `fuzz`, `reference`, `ui` and `publish-check`.
 #![forbid(unsafe_code)]
 
 mod crates;
@@ -8,6 +8,7 @@ mod fuzz;
 mod pcap_json;
 mod publish;
 mod reference;
+mod ui;
 
 use clap::{Parser, Subcommand};
 use std::io;
@@ -31,6 +32,8 @@ enum Chore {
     Fuzz(fuzz::FuzzArgs),
     /// docs/reference/, from the definitions in the code
     Reference,
+    /// The pages of `caudal ui`, from their sources, with npm
+    Ui(ui::UiBundleArgs),
     /// Package every crate as for its publication, without uploading anything
     PublishCheck(publish::PublishArgs),
 }
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Chore::Dist(args) => dist::dist(root, &args),
         Chore::Fuzz(args) => fuzz::fuzz(root, &args),
         Chore::Reference => reference::write(root),
+        Chore::Ui(args) => ui::bundle(root, &args),
         Chore::PublishCheck(args) => publish::check(root, &args),
     };
     report(done)

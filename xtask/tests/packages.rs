@@ -12,6 +12,33 @@ use std::{env, fs};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The bundle of the pages made anew: only where there is npm and its registry, as nothing else needs them.
+fn bundle() -> Trial {
+    let name = "the_bundle_of_the_pages_made_again_is_the_same";
+    let answers = |args: &[&str]| {
+        let ran = Command::new("npm").args(args).output();
+        ran.is_ok_and(|ran| ran.status.success())
+    };
+    let is_there =
+        answers(&["--version"]) && answers(&["ping", "--fetch-timeout=5000", "--fetch-retries=0"]);
+    if !is_there {
+        println!("{name} is ignored: there is no npm, or its registry does not answer");
+    }
+    Trial::test(name, || {
+        let made = Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .args(["ui", "--check"])
+            .output()
+            .unwrap();
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        Ok(())
+    })
+    .with_ignored_flag(!is_there)
+}
+
 fn main() {
     let args = Arguments::from_args();
     let needs = |program: &str, name: &str, test: fn()| {
@@ -52,6 +79,8 @@ fn main() {
             wheel,
         ),
     ];
+    let mut trials = trials;
+    trials.push(bundle());
     let conclusion = libtest_mimic::run(&args, trials);
     if let Some(directory) = SHARED.get() {
         let _ = fs::remove_dir_all(directory.parent().unwrap());

@@ -39,6 +39,7 @@ pub mod throughput;
 mod token_file;
 mod top;
 pub mod topology;
+mod ui;
 mod usage;
 mod visitors;
 mod watch;
@@ -130,6 +131,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Lab(args) => lab::lab(args, interrupt),
         Command::Top(args) => top::top(args, interrupt),
         Command::Watch(args) => watch::watch(args, interrupt),
+        Command::Ui(args) => ui::ui(args, interrupt),
         Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),
         Command::Pcap(args) => pcap::pcap(args, interrupt),

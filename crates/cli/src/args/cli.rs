@@ -76,6 +76,8 @@ pub enum Command {
     Watch(crate::watch::WatchArgs),
     /// A recorded run, a server or a lab on the terminal's whole screen
     Top(crate::top::TopArgs),
+    /// Tests, runs, studies and labs in your own browser
+    Ui(crate::ui::UiArgs),
     /// The completions of a shell, to be read by it
     Completions(CompletionsArgs),
     /// iperf3's own options and output, with any server or clients of iperf3 (`caudal iperf3 --help`)

@@ -26,6 +26,7 @@ mod quality;
 mod quality_grade;
 mod round_trip_parts;
 mod test_capture;
+mod ui_lab;
 mod windows;
 
 use std::process::ExitCode;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         quality_grade,
         round_trip_parts,
         test_capture,
+        ui_lab,
         windows,
     ];
     run_groups([(AT_ONCE, trials)])

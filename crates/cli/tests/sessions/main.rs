@@ -18,6 +18,7 @@ mod serve_log;
 mod serve_metrics;
 mod top;
 mod trust;
+mod ui;
 mod watch;
 mod web;
 
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         trust::older_peer,
         trust::protocols,
         trust::tokens,
+        ui,
         watch,
         web,
     ];

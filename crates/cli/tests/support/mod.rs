@@ -22,6 +22,7 @@ pub mod port;
 pub mod processor;
 pub mod reference;
 pub mod relay;
+pub mod served_ui;
 
 use serde_json::Value;
 use std::ffi::OsStr;

@@ -1,0 +1,33 @@
+//! What a server is made of.
+
+use crate::form::CommandForm;
+use crate::job::Jobs;
+use crate::scratch::EditedFiles;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Checks a command line as the program does when it is started with it: the reason why it makes no sense.
+pub type LineCheck = Arc<dyn Fn(&[String]) -> Result<(), String> + Send + Sync>;
+
+/// The settings of a server.
+#[derive(Clone)]
+pub struct UiOptions {
+    /// This program, which carries out everything.
+    pub program: PathBuf,
+    /// Its version.
+    pub version: String,
+    /// The commands that pages may start.
+    pub forms: Vec<CommandForm>,
+    /// Checks their lines.
+    pub check: LineCheck,
+    /// The store; `None` where nothing is recorded.
+    pub store: Option<PathBuf>,
+}
+
+/// What all requests share.
+#[derive(Clone)]
+pub(crate) struct UiState {
+    pub(crate) options: Arc<UiOptions>,
+    pub(crate) jobs: Arc<Jobs>,
+    pub(crate) scratch: Arc<EditedFiles>,
+}

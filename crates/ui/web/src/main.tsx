@@ -1,0 +1,58 @@
+// The pages, by the part of the address behind `#`.
+import { render } from 'preact';
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import 'uplot/dist/uPlot.min.css';
+import './app.css';
+import { isDenied, isGone, get, takeToken } from './api.ts';
+import { Labs } from './labs.tsx';
+import { Measure } from './measure.tsx';
+import { Compare, RunPage, Runs } from './runs.tsx';
+import { Studies } from './studies.tsx';
+
+takeToken();
+const place = signal(location.hash);
+addEventListener('hashchange', () => {
+  takeToken();
+  place.value = location.hash;
+  document.getElementById('main')?.focus();
+});
+
+const PAGES: [string, string][] = [['measure', 'Measure'], ['runs', 'Runs'], ['studies', 'Studies'], ['labs', 'Labs']];
+
+function Page() {
+  const [, page, one, other] = place.value.split('/').map(decodeURIComponent);
+  switch (page) {
+    case 'runs': return <Runs />;
+    case 'run': return <RunPage key={one} id={one ?? ''} />;
+    case 'compare': return <Compare key={one + other} a={one ?? ''} b={other ?? ''} />;
+    case 'studies': return <Studies />;
+    case 'labs': return <Labs name={one ?? null} />;
+    default: return <Measure key={one ?? ''} job={one ?? null} />;
+  }
+}
+
+function App() {
+  useEffect(() => {
+    // A server that has gone is asked again until it is back.
+    const timer = setInterval(() => { if (isGone.value) get('/api/jobs').catch(() => {}); }, 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const current = place.value.split('/')[1] || 'measure';
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById('main')?.focus(); }}>To the content</a>
+      <header>
+        <b class="name">caudal</b>
+        <nav aria-label="Pages">{PAGES.map(([path, title]) => (
+          <a href={`#/${path}`} aria-current={current === path || (path === 'runs' && ['run', 'compare'].includes(current)) ? 'page' : undefined}>{title}</a>
+        ))}</nav>
+      </header>
+      {isGone.value && <p class="problem banner" role="alert">The server does not answer: <code>caudal ui</code> was ended, or is busy. This page goes on when it is back.</p>}
+      {isDenied.value && <p class="problem banner" role="alert">The token is missing or wrong: open the address that <code>caudal ui</code> printed.</p>}
+      <main id="main" tabIndex={-1}><Page /></main>
+    </>
+  );
+}
+
+render(<App />, document.getElementById('app')!);
