@@ -20,7 +20,7 @@ const SVG: (&str, &str) = ("svg", "Draw the sweep as an SVG figure into FILE");
 const MTU: (&str, &str) = ("mtu", "The largest IP packet in bytes [default: 1500]");
 
 /// The commands whose arguments are too many for a screen.
-const COMMANDS: [(&[&str], Shown); 23] = [
+const COMMANDS: [(&[&str], Shown); 24] = [
     (
         &["serve"],
         &[
@@ -37,6 +37,14 @@ const COMMANDS: [(&[&str], Shown); 23] = [
                 "accept_files",
                 "Keep what `caudal file --send` sends in a directory",
             ),
+        ],
+    ),
+    (
+        &["ui"],
+        &[
+            ("port", "The port on 127.0.0.1 and ::1 [default: 5280]"),
+            ("store", "The store of what is recorded and shown"),
+            ("listen", "Listen beyond loopback, with a password and TLS"),
         ],
     ),
     (

@@ -20,11 +20,15 @@ mod assets;
 mod form;
 mod job;
 mod own_program;
+mod password;
+mod reach;
 mod scratch;
 mod server;
 mod state;
 
 pub use access::{UiToken, allowed_hosts};
 pub use form::{CommandForm, FormArgument, FormValue};
+pub use password::{PasswordError, UiPassword, password_line};
+pub use reach::{RemoteReach, TlsFilesError, tls_of_files};
 pub use server::UiServer;
 pub use state::{LineCheck, UiOptions};

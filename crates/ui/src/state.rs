@@ -1,7 +1,9 @@
 //! What a server is made of.
 
+use crate::access::UiToken;
 use crate::form::CommandForm;
 use crate::job::Jobs;
+use crate::password::UiPassword;
 use crate::scratch::EditedFiles;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,10 +26,18 @@ pub struct UiOptions {
     pub store: Option<PathBuf>,
 }
 
+/// A password, and the token that it gives.
+pub(crate) struct PasswordLogin {
+    pub(crate) password: UiPassword,
+    pub(crate) token: UiToken,
+}
+
 /// What all requests share.
 #[derive(Clone)]
 pub(crate) struct UiState {
     pub(crate) options: Arc<UiOptions>,
     pub(crate) jobs: Arc<Jobs>,
     pub(crate) scratch: Arc<EditedFiles>,
+    /// The password that gives the token, where the server is reached from elsewhere.
+    pub(crate) login: Option<Arc<PasswordLogin>>,
 }

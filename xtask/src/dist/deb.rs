@@ -87,6 +87,14 @@ fn files(directory: &Path, program: &BuiltProgram) -> io::Result<Vec<PackagedFil
         PackagedFile::program("usr/bin/caudal", program.content.clone()),
         PackagedFile::data("usr/lib/systemd/system/caudal.service", service.to_vec()),
         PackagedFile::data(SETTINGS, settings.to_vec()),
+        PackagedFile::data(
+            "usr/share/caudal/grafana/dashboard.json",
+            include_bytes!("../../../packaging/grafana/dashboard.json").to_vec(),
+        ),
+        PackagedFile::data(
+            "usr/share/caudal/grafana/alerts.yml",
+            include_bytes!("../../../packaging/grafana/alerts.yml").to_vec(),
+        ),
         PackagedFile::data("usr/share/doc/caudal/changelog.gz", gz(changes)?),
         PackagedFile::data("usr/share/doc/caudal/copyright", copyright(directory)?),
     ];

@@ -23,7 +23,8 @@ pub(super) fn write(
         written.push(path);
     }
     let path = directory.join("THIRD-PARTY");
-    std::fs::write(&path, third_party(metadata)?)?;
+    let pages = std::fs::read_to_string(root.join("crates/ui/web/NOTICE"))?;
+    std::fs::write(&path, format!("{}\n{pages}", third_party(metadata)?))?;
     written.push(path);
     Ok(written)
 }

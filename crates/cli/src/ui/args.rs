@@ -1,6 +1,7 @@
 //! The flags of `caudal ui`.
 
 use clap::Args;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:\n  \
@@ -21,6 +22,50 @@ pub struct UiArgs {
         allow_negative_numbers = true
     )]
     pub port: u16,
+    /// Listen at this address beyond loopback instead: takes a password and TLS
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        requires_all = ["password_file", "tls_cert", "tls_key"],
+        help_heading = "From elsewhere"
+    )]
+    pub listen: Option<IpAddr>,
+    /// Answer to this name too (may be given several times, or with commas)
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        requires = "listen",
+        help_heading = "From elsewhere"
+    )]
+    pub host: Vec<String>,
+    /// The password of visitors: a file with the line that --make-password prints, for its owner's eyes
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "listen",
+        help_heading = "From elsewhere"
+    )]
+    pub password_file: Option<PathBuf>,
+    /// The certificate, with those above it, PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "listen",
+        help_heading = "From elsewhere"
+    )]
+    pub tls_cert: Option<PathBuf>,
+    /// Its private key, PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "listen",
+        help_heading = "From elsewhere"
+    )]
+    pub tls_key: Option<PathBuf>,
+    /// Read a password from standard input and print the line of a password file
+    #[arg(long, exclusive = true, help_heading = "From elsewhere")]
+    pub make_password: bool,
     /// The store of what is recorded and shown [default: CAUDAL_STORE, or caudal/store.db in the user's data directory]
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,

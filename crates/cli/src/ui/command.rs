@@ -8,12 +8,20 @@ use crate::usage::usage_failure;
 use caudal_engine::TOOL;
 use caudal_store::Store;
 use caudal_sys::signal::Interrupt;
-use caudal_ui::{UiOptions, UiServer, UiToken};
+use caudal_ui::{
+    RemoteReach, UiOptions, UiPassword, UiServer, UiToken, password_line, tls_of_files,
+};
 use clap::Parser;
-use std::io::{IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{BufRead, IsTerminal, Read, Write};
+use std::net::IpAddr;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// The permissions that let every user read or write a file.
+const OTHERS: u32 = 0o006;
+/// Maximum length of a password that is read, bytes.
+const MAX_PASSWORD: u64 = 4096;
 
 /// Runs `caudal ui`.
 ///
@@ -23,6 +31,9 @@ pub(crate) fn ui(args: &UiArgs, interrupt: &'static Interrupt) -> Result<Exit, F
     let failed = |what: &str, cause: std::io::Error| {
         Failure::new(Exit::NotPermitted, format!("{what}: {cause}"), "")
     };
+    if args.make_password {
+        return make_password();
+    }
     let token =
         UiToken::random().map_err(|cause| failed("this kernel has no random numbers", cause))?;
     let options = UiOptions {
@@ -33,19 +44,90 @@ pub(crate) fn ui(args: &UiArgs, interrupt: &'static Interrupt) -> Result<Exit, F
         check: Arc::new(check),
         store: Store::locate(args.store.as_deref()),
     };
-    let server = UiServer::bind(args.port, token, options).map_err(|cause| {
+    let (bound, place) = match args.listen {
+        None => (
+            UiServer::bind(args.port, token, options),
+            "127.0.0.1".to_owned(),
+        ),
+        Some(address) => (
+            UiServer::bind_remote(args.port, token, options, remote(args, address)?),
+            address.to_string(),
+        ),
+    };
+    let server = bound.map_err(|cause| {
         Failure::new(
             Exit::NotPermitted,
-            format!("cannot listen at port {} of 127.0.0.1: {cause}", args.port),
+            format!("cannot listen at port {} of {place}: {cause}", args.port),
             "stop what listens there, or choose another port with -p",
         )
     })?;
-    let told = tell(&server)?;
+    let told = match args.listen {
+        None => tell(&server)?,
+        Some(_) => {
+            let port = server.port();
+            let mut out = std::io::stdout();
+            let _ = writeln!(out, "listening at {place}:{port}, with TLS and a password");
+            let _ = out.flush();
+            None
+        }
+    };
     let over = server.run(|| interrupt.count() > 0);
     if let Some(path) = told {
         let _ = std::fs::remove_file(path);
     }
     over.map_err(|cause| failed("the pages cannot be served", cause))?;
+    Ok(Exit::Done)
+}
+
+/// What it takes to be reached from elsewhere.
+fn remote(args: &UiArgs, address: IpAddr) -> Result<RemoteReach, Failure> {
+    // The command line requires all three.
+    let file = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
+    let path = file(&args.password_file);
+    let text = std::fs::read_to_string(&path).map_err(|cause| {
+        let what = format!(
+            "cannot read the --password-file {}: {cause}",
+            path.display()
+        );
+        Failure::usage(what, "make it with `caudal ui --make-password`")
+    })?;
+    let mode = std::fs::metadata(&path).map_or(0, |metadata| metadata.permissions().mode());
+    if mode & OTHERS != 0 {
+        let shown = path.display();
+        return Err(Failure::usage(
+            format!("every user may read or write the --password-file {shown}"),
+            format!("keep it to its owner: chmod 600 {shown}"),
+        ));
+    }
+    let password = UiPassword::of_file(&text).map_err(|error| {
+        let what = format!(
+            "the --password-file {} cannot be used: {error}",
+            path.display()
+        );
+        Failure::usage(what, "make it with `caudal ui --make-password`")
+    })?;
+    let tls = tls_of_files(&file(&args.tls_cert), &file(&args.tls_key))
+        .map_err(|error| Failure::usage(error.to_string(), "give both as PEM"))?;
+    Ok(RemoteReach {
+        address,
+        names: args.host.clone(),
+        password,
+        tls,
+    })
+}
+
+/// Prints the line of a password file.
+fn make_password() -> Result<Exit, Failure> {
+    let mut line = String::new();
+    let read = std::io::stdin()
+        .lock()
+        .take(MAX_PASSWORD)
+        .read_line(&mut line);
+    read.map_err(|cause| Failure::usage(format!("cannot read a password: {cause}"), ""))?;
+    let made = password_line(line.trim_end_matches(['\n', '\r'])).map_err(|error| {
+        Failure::usage(error.to_string(), "give a longer one on standard input")
+    })?;
+    let _ = writeln!(std::io::stdout(), "{made}");
     Ok(Exit::Done)
 }
 

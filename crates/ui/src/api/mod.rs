@@ -6,6 +6,7 @@ mod files;
 mod jobs;
 mod lab_host;
 mod labs;
+mod login;
 mod program;
 mod router;
 mod runs;

@@ -1,6 +1,6 @@
 //! The paths.
 
-use super::{events, files, jobs, labs, runs, studies, tests_to_start};
+use super::{events, files, jobs, labs, login, runs, studies, tests_to_start};
 use crate::access::{Access, guard};
 use crate::assets::asset;
 use crate::state::UiState;
@@ -21,6 +21,7 @@ pub(crate) fn router(state: UiState, access: Access) -> Router {
         .route("/api/import", post(files::import))
         .layer(DefaultBodyLimit::max(MAX_FILE));
     Router::new()
+        .route("/api/login", post(login::login))
         .route("/api/about", get(tests_to_start::about))
         .route("/api/line", post(tests_to_start::line))
         .route("/api/tests", post(tests_to_start::start))

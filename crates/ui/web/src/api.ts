@@ -16,6 +16,10 @@ export function takeToken(): void {
   }
 }
 
+export function keepToken(token: string): void {
+  sessionStorage.setItem(KEY, token);
+}
+
 function headers(): Record<string, string> {
   return { Authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ''}` };
 }
@@ -29,7 +33,7 @@ async function ask(path: string, init: RequestInit = {}): Promise<Response> {
     throw error;
   }
   isGone.value = false;
-  isDenied.value = response.status === 401;
+  if (path !== '/api/login') isDenied.value = response.status === 401;
   if (!response.ok) {
     const text = await response.text();
     let why = text.trim() || response.statusText;

@@ -1,10 +1,11 @@
 // The pages, by the part of the address behind `#`.
 import { render } from 'preact';
-import { signal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import 'uplot/dist/uPlot.min.css';
 import './app.css';
-import { isDenied, isGone, get, takeToken } from './api.ts';
+import { isDenied, isGone, get, keepToken, post, takeToken } from './api.ts';
+import { Field, Problem } from './parts.tsx';
 import { Labs } from './labs.tsx';
 import { Measure } from './measure.tsx';
 import { Compare, RunPage, Runs } from './runs.tsx';
@@ -32,6 +33,27 @@ function Page() {
   }
 }
 
+// From elsewhere a password gives the token.
+function Login() {
+  const password = useSignal('');
+  const problem = useSignal('');
+  const login = async (event: Event) => {
+    event.preventDefault();
+    try {
+      keepToken((await post('/api/login', { password: password.value })).token);
+      location.reload();
+    } catch (cause) { problem.value = (cause as Error).message; }
+  };
+  return (
+    <form onSubmit={login}>
+      <h1>Log in</h1>
+      <Field label="password"><input type="password" autocomplete="current-password" value={password.value} onInput={(event) => { password.value = event.currentTarget.value; }} /></Field>
+      <Problem text={problem.value} />
+      <p><button type="submit" class="main">Log in</button></p>
+    </form>
+  );
+}
+
 function App() {
   useEffect(() => {
     // A server that has gone is asked again until it is back.
@@ -49,8 +71,8 @@ function App() {
         ))}</nav>
       </header>
       {isGone.value && <p class="problem banner" role="alert">The server does not answer: <code>caudal ui</code> was ended, or is busy. This page goes on when it is back.</p>}
-      {isDenied.value && <p class="problem banner" role="alert">The token is missing or wrong: open the address that <code>caudal ui</code> printed.</p>}
-      <main id="main" tabIndex={-1}><Page /></main>
+      {isDenied.value && location.protocol === 'http:' && <p class="problem banner" role="alert">The token is missing or wrong: open the address that <code>caudal ui</code> printed.</p>}
+      <main id="main" tabIndex={-1}>{isDenied.value && location.protocol === 'https:' ? <Login /> : <Page />}</main>
     </>
   );
 }

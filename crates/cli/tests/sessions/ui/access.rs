@@ -20,6 +20,7 @@ trials! {
     an_interrupt_ends_what_runs,
     the_address_is_for_this_user_alone,
     a_port_that_is_taken_is_said_so,
+    nothing_beyond_loopback_is_served_without_a_password_and_tls,
 }
 
 fn a_name_that_is_not_the_servers_is_not_answered() {
@@ -236,4 +237,18 @@ fn a_port_that_is_taken_is_said_so() {
         ended.stderr.contains("choose another port with -p"),
         "{ended:#?}"
     );
+}
+
+fn nothing_beyond_loopback_is_served_without_a_password_and_tls() {
+    for words in [
+        "ui -p 0 --listen 0.0.0.0",
+        "ui -p 0 --listen :: --password-file x",
+        "ui -p 0 --listen 127.0.0.1 --tls-cert x --tls-key y",
+        "ui -p 0 --listen 127.0.0.1 --password-file /dev/null --tls-cert /dev/null --tls-key /dev/null",
+        "ui -p 0 --password-file x",
+    ] {
+        let ended = run(&mut caudal(words.split(' ')), SOON);
+        assert_eq!(ended.code, Some(2), "{words}: {ended:#?}");
+        assert!(ended.stderr.starts_with("caudal: "), "{words}: {ended:#?}");
+    }
 }

@@ -1,10 +1,12 @@
 //! The pages in a browser.
 
-use crate::support::Serve;
 use crate::support::browser::{Browser, trial_in_browser};
 use crate::support::served_ui::ServedUi;
+use crate::support::{Running, Serve, caudal};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 
 pub fn trials() -> Vec<Trial> {
     vec![
@@ -18,6 +20,7 @@ pub fn trials() -> Vec<Trial> {
             "a_server_that_is_gone_is_said_so_and_comes_back",
             gone_and_back,
         ),
+        trial_in_browser("from_elsewhere_it_takes_a_password", from_elsewhere),
         trial_in_browser("an_hour_at_ten_a_second_stays_bounded", an_hour),
     ]
 }
@@ -221,6 +224,90 @@ fn gone_and_back() {
     browser.goes_to("about:blank");
     browser.goes_to(&again.address());
     browser.shows("document.querySelector('#line')?.innerText.startsWith('caudal tcp')");
+}
+
+fn from_elsewhere() {
+    let directory = std::env::temp_dir().join(format!("caudal-ui-tls-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let place = |name: &str| directory.join(name).display().to_string();
+    let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(place("cert.pem"), pem("CERTIFICATE", pair.cert.der())).unwrap();
+    std::fs::write(
+        place("key.pem"),
+        pem("PRIVATE KEY", &pair.signing_key.serialize_der()),
+    )
+    .unwrap();
+    let mut make = caudal(["ui", "--make-password"]);
+    let line = with_input(&mut make, b"correct horse battery\n");
+    assert!(line.starts_with("$argon2id$"), "{line}");
+    std::fs::write(place("password"), line).unwrap();
+    let mode = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(place("password"), mode).unwrap();
+    let mut command = caudal([
+        "ui",
+        "-p",
+        "0",
+        "--listen",
+        "127.0.0.1",
+        "--host",
+        "localhost",
+    ]);
+    command
+        .args(["--password-file", &place("password")])
+        .args([
+            "--tls-cert",
+            &place("cert.pem"),
+            "--tls-key",
+            &place("key.pem"),
+        ])
+        .env("CAUDAL_STORE", "none");
+    let running = Running::start(&mut command);
+    let told = running.line_with("with TLS and a password");
+    assert!(!told.contains("#t="), "{told}");
+    let address = told
+        .split(", ")
+        .next()
+        .unwrap()
+        .replace("listening at ", "");
+    let port = address.trim().rsplit(':').next().unwrap();
+    let mut browser = Browser::open(400);
+    browser.call(
+        "Security.setIgnoreCertificateErrors",
+        &json!({"ignore": true}),
+    );
+    browser.goes_to(&format!("https://localhost:{port}/"));
+    browser.shows("document.querySelector('input[type=password]')");
+    types(&mut browser, "password", "wrong");
+    clicks_text(&mut browser, "Log in");
+    browser.shows_text("this is not the password");
+    types(&mut browser, "password", "correct horse battery");
+    clicks_text(&mut browser, "Log in");
+    browser.shows("document.querySelector('#line')?.innerText.startsWith('caudal tcp')");
+    // Without TLS nothing is answered.
+    let mut plain = std::net::TcpStream::connect(("127.0.0.1", port.parse().unwrap())).unwrap();
+    plain
+        .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .unwrap();
+    let mut answer = Vec::new();
+    let _ = plain.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+    let _ = std::fs::remove_dir_all(directory);
+}
+
+/// Bytes in PEM.
+fn pem(label: &str, bytes: &[u8]) -> String {
+    use base64ct::{Base64, Encoding};
+    let text = Base64::encode_string(bytes);
+    format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
+}
+
+/// What a command prints that reads this.
+fn with_input(command: &mut std::process::Command, input: &[u8]) -> String {
+    use std::process::Stdio;
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
 
 fn an_hour() {
