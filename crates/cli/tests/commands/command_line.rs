@@ -189,10 +189,13 @@ fn an_option_that_is_the_same_has_the_same_names() {
 /// What is in the names of options that are about secrets.
 const SECRET_WORDS: [&str; 6] = ["key", "secret", "pass", "token", "credential", "login"];
 /// Those whose values are no secrets: names of files, and times.
-const NOT_SECRET: [&str; 4] = [
+const NOT_SECRET: [&str; 7] = [
     "token-file",
     "rsa-private-key-path",
     "rsa-public-key-path",
+    "password-file",
+    "make-password",
+    "tls-key",
     "permit-key-timeout",
 ];
 
