@@ -4,6 +4,7 @@ use super::uninstalled;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -55,6 +56,7 @@ impl Browser {
             .args(["--remote-debugging-port=0", "--disable-dev-shm-usage"])
             .arg(format!("--user-data-dir={}", profile.display()))
             .arg("about:blank")
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -172,9 +174,18 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // With all its processes: some outlive the first.
+        let group = format!("-{}", self.child.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
         let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.profile);
+        // What they wrote last may appear while it is removed.
+        for _ in 0..50 {
+            let _ = std::fs::remove_dir_all(&self.profile);
+            if !self.profile.exists() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
