@@ -31,4 +31,4 @@ pub use form::{CommandForm, FormArgument, FormValue};
 pub use password::{PasswordError, UiPassword, password_line};
 pub use reach::{RemoteReach, TlsFilesError, tls_of_files};
 pub use server::UiServer;
-pub use state::{LineCheck, UiOptions};
+pub use state::{LineCheck, UiOptions, WatchedTests};

@@ -5,11 +5,15 @@ use crate::form::CommandForm;
 use crate::job::Jobs;
 use crate::password::UiPassword;
 use crate::scratch::EditedFiles;
-use std::path::PathBuf;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Checks a command line as the program does when it is started with it: the reason why it makes no sense.
 pub type LineCheck = Arc<dyn Fn(&[String]) -> Result<(), String> + Send + Sync>;
+
+/// The tests of a watched path in a store, as JSON for a page: the reason where there are none to be had.
+pub type WatchedTests = Arc<dyn Fn(&Path, &str) -> Result<Value, String> + Send + Sync>;
 
 /// The settings of a server.
 #[derive(Clone)]
@@ -22,6 +26,8 @@ pub struct UiOptions {
     pub forms: Vec<CommandForm>,
     /// Checks their lines.
     pub check: LineCheck,
+    /// The tests of watched paths.
+    pub watched: WatchedTests,
     /// The store; `None` where nothing is recorded.
     pub store: Option<PathBuf>,
 }

@@ -10,3 +10,4 @@ mod timeline;
 
 pub use args::TopArgs;
 pub use command::top;
+pub(crate) use timeline::watched_document;

@@ -8,10 +8,12 @@ use crate::output::sink::Sink;
 use crate::report::open_store;
 use caudal_report::stored_text::entry_lines;
 use caudal_stats::change_points;
-use caudal_store::{Filter, StoreEntry};
+use caudal_store::{Filter, Store, StoreEntry, StoreError};
 use caudal_sys::signal::Interrupt;
 use caudal_top::{Band, Model, Replay, TestPoint, ViewState, show, unusable_terminal};
 use caudal_views::text::counted;
+use serde_json::{Value, json};
+use std::path::Path;
 
 /// Maximum number of tests shown.
 const MAX_TESTS: usize = 2000;
@@ -29,13 +31,7 @@ pub(super) fn show_timeline(
     interrupt: &'static Interrupt,
 ) -> Result<Exit, Failure> {
     let store = open_store(args.store.as_deref())?;
-    let tag = format!("watch:{name}");
-    let filter = Filter {
-        tag: Some(tag.clone()),
-        limit: Some(MAX_TESTS),
-        ..Filter::default()
-    };
-    let mut entries = store.list(&filter)?;
+    let mut entries = tests_of(&store, name)?;
     if entries.is_empty() {
         return Err(Failure::new(
             Exit::Failed,
@@ -59,8 +55,55 @@ pub(super) fn show_timeline(
     Ok(Exit::Done)
 }
 
+/// The tests of a path, the newest first.
+fn tests_of(store: &Store, name: &str) -> Result<Vec<StoreEntry>, StoreError> {
+    store.list(&Filter {
+        tag: Some(format!("watch:{name}")),
+        limit: Some(MAX_TESTS),
+        ..Filter::default()
+    })
+}
+
+/// The tests of a path for a page: their results with times since 1970, and the times at which these changed.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) fn watched_document(store: &Path, name: &str) -> Result<Value, StoreError> {
+    let mut entries = tests_of(&Store::open_to_read(store)?, name)?;
+    entries.reverse();
+    let (points, began_s) = test_points(&entries);
+    let changes_s = changes(&points);
+    let shown = points.iter().map(|point| {
+        json!({
+            "at_s": began_s + point.start_s,
+            "up_bps": point.up_bps,
+            "down_bps": point.down_bps,
+            "rtt_us": point.rtt_us.map(|band| band.middle),
+            "loss": point.loss,
+        })
+    });
+    Ok(json!({
+        "points": shown.collect::<Vec<Value>>(),
+        "changes_s": changes_s.iter().map(|at_s| began_s + at_s).collect::<Vec<f64>>(),
+        "failed": entries.len() - points.len(),
+    }))
+}
+
 /// The model of tests, the oldest first.
 fn timeline(name: &str, entries: &[StoreEntry]) -> Model {
+    let (points, began_s) = test_points(entries);
+    let failed = entries.len() - points.len();
+    let changes_s = changes(&points);
+    let headline = format!(
+        "{name}: {}, {failed} failed, {}",
+        counted(entries.len() as u64, "test"),
+        counted(changes_s.len() as u64, "change")
+    );
+    Model::timeline(headline, began_s, points, changes_s)
+}
+
+/// The tests that have a result, the oldest first, with times after the first of all; that is s since 1970.
+fn test_points(entries: &[StoreEntry]) -> (Vec<TestPoint>, f64) {
     let began_s = entries.first().map_or(0.0, started_s);
     let starts: Vec<f64> = entries.iter().map(|one| started_s(one) - began_s).collect();
     let mut distances: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -77,14 +120,7 @@ fn timeline(name: &str, entries: &[StoreEntry]) -> Model {
             point(entry, start_s, end_s.min(start_s + MAX_DISTANCE * usual_s))
         })
         .collect();
-    let failed = entries.len() - points.len();
-    let changes_s = changes(&points);
-    let headline = format!(
-        "{name}: {}, {failed} failed, {}",
-        counted(entries.len() as u64, "test"),
-        counted(changes_s.len() as u64, "change")
-    );
-    Model::timeline(headline, began_s, points, changes_s)
+    (points, began_s)
 }
 
 fn started_s(entry: &StoreEntry) -> f64 {

@@ -4,6 +4,7 @@ use super::args::UiArgs;
 use super::forms::forms;
 use crate::args::Cli;
 use crate::exit::{Exit, Failure};
+use crate::top::watched_document;
 use crate::usage::usage_failure;
 use caudal_engine::TOOL;
 use caudal_store::Store;
@@ -42,6 +43,9 @@ pub(crate) fn ui(args: &UiArgs, interrupt: &'static Interrupt) -> Result<Exit, F
         version: TOOL.to_owned(),
         forms: forms(),
         check: Arc::new(check),
+        watched: Arc::new(|store, name| {
+            watched_document(store, name).map_err(|error| error.to_string())
+        }),
         store: Store::locate(args.store.as_deref()),
     };
     let (bound, place) = match args.listen {

@@ -34,6 +34,7 @@ pub(crate) fn router(state: UiState, access: Access) -> Router {
         .route("/api/runs/{id}/tags", post(runs::tag))
         .route("/api/runs/{id}/text", get(runs::text))
         .route("/api/runs/{id}/export/{format}", get(runs::export))
+        .route("/api/watched/{name}", get(runs::watched))
         .route("/api/compare", get(runs::compare))
         .route("/api/studies", get(studies::list))
         .route("/api/studies/check", post(studies::check))

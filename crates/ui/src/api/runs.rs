@@ -181,6 +181,18 @@ pub(super) async fn export(
     Ok(([(CONTENT_TYPE, kind)], text))
 }
 
+/// The tests of a watched path over days, with the times at which their results changed.
+pub(super) async fn watched(
+    State(state): State<UiState>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    let tests = std::sync::Arc::clone(&state.options.watched);
+    let found = in_store(&state, move |path| {
+        tests(path, &name).map_err(ApiError::failed)
+    });
+    found.await.map(Json)
+}
+
 /// The comparison of two sides: ids of runs or studies, or tags.
 pub(super) async fn compare(
     State(state): State<UiState>,

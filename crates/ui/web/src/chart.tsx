@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import uPlot from 'uplot';
 import { MEANING, summary, type Panel, type Series } from './model.ts';
-import { show } from './units.ts';
+import { show, showTime } from './units.ts';
 
 // Colours that differ in lightness too, for eyes that see few, on either background.
 const LIGHT = ['#1f5fa8', '#b4530a', '#1a7a4c', '#8a3a9c', '#6b6400', '#a3243b'];
@@ -29,7 +29,31 @@ function aligned(list: Series[]): uPlot.AlignedData {
   return [times, ...columns] as uPlot.AlignedData;
 }
 
-export function PanelChart({ panel, series, version, title }: { panel: Panel; series: Series[]; version: number; title?: string }) {
+// Times since 1970 instead of seconds of a test, and moments at which something changed.
+export interface Calendar { changes: number[] }
+
+// Draws a line at each moment.
+function markers(moments: number[], colour: string): uPlot.Plugin {
+  return {
+    hooks: {
+      draw: (plot) => {
+        plot.ctx.save();
+        plot.ctx.strokeStyle = colour;
+        plot.ctx.setLineDash([6, 6]);
+        for (const moment of moments) {
+          const x = plot.valToPos(moment, 'x', true);
+          plot.ctx.beginPath();
+          plot.ctx.moveTo(x, plot.bbox.top);
+          plot.ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
+          plot.ctx.stroke();
+        }
+        plot.ctx.restore();
+      },
+    },
+  };
+}
+
+export function PanelChart({ panel, series, version, title, calendar }: { panel: Panel; series: Series[]; version: number; title?: string; calendar?: Calendar }) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(series);
@@ -49,20 +73,21 @@ export function PanelChart({ panel, series, version, title }: { panel: Panel; se
     plot.current = new uPlot({
       width: width(),
       height: 220,
-      scales: { x: { time: false }, y: { range: (_, __, most) => [0, (most || 1) * 1.08] } },
+      plugins: calendar ? [markers(calendar.changes, ink)] : [],
+      scales: { x: { time: calendar != null }, y: { range: (_, __, most) => [0, (most || 1) * 1.08] } },
       cursor: { sync: { key: SYNC.key }, drag: { x: true, y: false } },
       axes: [
-        { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick} s`) },
+        calendar ? axis : { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick} s`) },
         { ...axis, size: 90, values: (_, ticks) => ticks.map((tick) => show(tick, unit)) },
       ],
       series: [
-        { label: 'time', value: (_, value) => (value == null ? '–' : `${value.toFixed(2)} s`) },
+        { label: 'time', value: (_, value) => (value == null ? '–' : calendar ? showTime(value * 1000) : `${value.toFixed(2)} s`) },
         ...series.map((one, nth) => ({
           label: one.name,
           stroke: colours[nth % colours.length],
           dash: nth >= colours.length ? [6, 4] : undefined,
           width: 1.6,
-          points: { show: one.at.length < 3 },
+          points: { show: calendar != null || one.at.length < 3 },
           value: (_: uPlot, value: number | null) => show(value, one.unit),
         })),
       ],
@@ -107,12 +132,12 @@ export function PanelChart({ panel, series, version, title }: { panel: Panel; se
   );
 }
 
-export function Panels({ series, version, title }: { series: Series[]; version: number; title?: string }) {
+export function Panels({ series, version, title, calendar }: { series: Series[]; version: number; title?: string; calendar?: Calendar }) {
   const panels: Panel[] = ['throughput', 'latency', 'loss'];
   return (
     <>
       {panels.map((panel) => (
-        <PanelChart key={panel} panel={panel} version={version} series={series.filter((one) => one.panel === panel)}
+        <PanelChart key={panel} panel={panel} version={version} calendar={calendar} series={series.filter((one) => one.panel === panel)}
           title={title ? `${title}: ${TITLES[panel].toLowerCase()}` : undefined} />
       ))}
     </>

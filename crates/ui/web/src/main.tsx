@@ -10,6 +10,7 @@ import { Labs } from './labs.tsx';
 import { Measure } from './measure.tsx';
 import { Compare, RunPage, Runs } from './runs.tsx';
 import { Studies } from './studies.tsx';
+import { Watched } from './watched.tsx';
 
 takeToken();
 const place = signal(location.hash);
@@ -19,7 +20,7 @@ addEventListener('hashchange', () => {
   document.getElementById('main')?.focus();
 });
 
-const PAGES: [string, string][] = [['measure', 'Measure'], ['runs', 'Runs'], ['studies', 'Studies'], ['labs', 'Labs']];
+const PAGES: [string, string][] = [['measure', 'Measure'], ['runs', 'Runs'], ['watched', 'Watched'], ['studies', 'Studies'], ['labs', 'Labs']];
 
 function Page() {
   const [, page, one, other] = place.value.split('/').map(decodeURIComponent);
@@ -27,6 +28,7 @@ function Page() {
     case 'runs': return <Runs />;
     case 'run': return <RunPage key={one} id={one ?? ''} />;
     case 'compare': return <Compare key={one + other} a={one ?? ''} b={other ?? ''} />;
+    case 'watched': return <Watched key={one ?? ''} name={one ?? null} />;
     case 'studies': return <Studies />;
     case 'labs': return <Labs name={one ?? null} />;
     default: return <Measure key={one ?? ''} job={one ?? null} />;

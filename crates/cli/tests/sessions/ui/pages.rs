@@ -2,7 +2,7 @@
 
 use crate::support::browser::{Browser, trial_in_browser};
 use crate::support::served_ui::ServedUi;
-use crate::support::{Running, Serve, caudal};
+use crate::support::{Running, SOON, Serve, caudal, run};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -20,6 +20,7 @@ pub fn trials() -> Vec<Trial> {
             "a_server_that_is_gone_is_said_so_and_comes_back",
             gone_and_back,
         ),
+        trial_in_browser("tests_of_a_watched_path_are_shown_over_days", watched),
         trial_in_browser("from_elsewhere_it_takes_a_password", from_elsewhere),
         trial_in_browser("an_hour_at_ten_a_second_stays_bounded", an_hour),
     ]
@@ -224,6 +225,21 @@ fn gone_and_back() {
     browser.goes_to("about:blank");
     browser.goes_to(&again.address());
     browser.shows("document.querySelector('#line')?.innerText.startsWith('caudal tcp')");
+}
+
+fn watched() {
+    let ui = ServedUi::start();
+    for _ in 0..2 {
+        let mut test = caudal(["rtt", "--count", "5", "--tag", "watch:far", "--store"]);
+        test.arg(&ui.store);
+        let ended = run(&mut test, SOON);
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+    }
+    let mut browser = open(&ui);
+    clicks_text(&mut browser, "Watched");
+    clicks_text(&mut browser, "far");
+    browser.shows_text("2 tests with a result, 0 without. No change is shown by them.");
+    browser.shows("document.querySelector('.plot canvas')");
 }
 
 fn from_elsewhere() {
