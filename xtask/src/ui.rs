@@ -12,6 +12,9 @@ use std::process::Command;
 const BUNDLE: [&str; 2] = ["app.js", "app.css"];
 /// The file that names the sources of the bundle by their digest.
 const SOURCES_FILE: &str = "sources.sha256";
+/// The schema of runs, and the types that are made of it where npm works.
+const SCHEMA: &str = "docs/reference/run.schema.json";
+const TYPES: &str = "run.d.ts";
 /// What is beside the sources and decides what comes out.
 const SETTINGS: [&str; 3] = ["package.json", "package-lock.json", "tsconfig.json"];
 
@@ -31,10 +34,13 @@ pub fn bundle(root: &Path, args: &UiBundleArgs) -> io::Result<Vec<PathBuf>> {
     let web = root.join("crates/ui/web");
     let work = root.join("target/ui");
     copy_sources(&web, &work)?;
+    // The types of documents are made of the schema that the code gives.
+    fs::copy(root.join(SCHEMA), work.join("run.schema.json"))?;
     npm(
         &work,
         &["ci", "--ignore-scripts", "--no-audit", "--no-fund"],
     )?;
+    npm(&work, &["run", "types"])?;
     npm(&work, &["run", "check"])?;
     npm(&work, &["test"])?;
     let build = || {
@@ -94,6 +100,7 @@ fn sources(web: &Path) -> io::Result<Vec<PathBuf>> {
     let mut all: Vec<PathBuf> = fs::read_dir(web.join("src"))?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<io::Result<_>>()?;
+    all.retain(|path| !path.ends_with(TYPES));
     all.sort();
     all.extend(SETTINGS.map(|name| web.join(name)));
     Ok(all)

@@ -1,6 +1,6 @@
 //! The view in the user's own browser: a web server on loopback whose pages start tests, watch them, and look through what was recorded.
 //!
-//! A test, a study and a lab is this program started anew with the command line that the page shows ([`job`]): a page may do what the user who
+//! A test, a study and a lab is this program started anew with the command line that the page shows (`job`): a page may do what the user who
 //! started the server may, and nothing runs in the server's own process. What the page is told comes from the JSON that every command
 //! prints.
 #![forbid(unsafe_code)]

@@ -166,7 +166,7 @@ pub struct ServeArgs {
     /// Answer browsers as well, on the same port: a page that measures (http://HOST:PORT/), and clients of ndt7
     #[arg(long, help_heading = "Browsers")]
     pub web: bool,
-    /// Let pages of this origin measure too, such as https://example.net (may be given several times, or with commas)
+    /// Let pages of this origin measure too, as `https://example.net` (may be given several times, or with commas)
     #[arg(
         long,
         value_name = "ORIGIN",

@@ -30,7 +30,12 @@ fn a_test_of_one_size_shows_a_row_for_each_interval() {
     let after = lines.iter().skip_while(|line| *line != total).skip(1);
     let after: Vec<&&str> = after.skip_while(|line| line.starts_with("    ")).collect();
     assert!(after[0].starts_with("lost: none of "), "{ended:#?}");
-    assert!(after[1].starts_with("where: "), "{ended:#?}");
+    // What kernels do not stamp on a busy machine has no such line.
+    let parts = after.get(1);
+    assert!(
+        parts.is_none_or(|line| line.starts_with("where: ")),
+        "{ended:#?}"
+    );
     assert!(
         lines.iter().all(|line| line.chars().count() <= 80),
         "{ended:#?}"

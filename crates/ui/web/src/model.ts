@@ -1,4 +1,11 @@
 // The events of a test folded into series, live and of a recorded run by the same code. Nothing here touches the page or the network.
+// The types of documents are made of their JSON Schema (docs/reference/run.schema.json).
+import type { ConnectInterval, FlowReport, Interval, QualityInterval, Run } from './run.d.ts';
+
+export type { Run } from './run.d.ts';
+
+// An interval of one flow, as events and documents have it.
+type FlowInterval = Interval & Pick<FlowReport, 'id' | 'direction'>;
 
 export interface Series {
   name: string;
@@ -19,7 +26,7 @@ export interface Model {
   notes: string[];
   text: string[];
   hops: Hop[];
-  run: Json | null;
+  run: Run | null;
   failure: string | null;
 }
 
@@ -66,26 +73,27 @@ function halve(series: Series): void {
 
 const NAMES: Record<string, string> = { up: 'upload', down: 'download' };
 
-function flows(model: Model, list: Json[], offset: number): void {
+function flows(model: Model, list: FlowInterval[]): void {
   const sums = new Map<string, { at: number; bps: number }>();
   for (const flow of list) {
     const direction = NAMES[flow.direction] ?? String(flow.direction);
-    const at = offset + Number(flow.end_s);
+    const at = flow.end_s;
     if (list.length > 1) add(model, `${direction}, flow ${flow.id}`, 'bit/s', 'throughput', at, flow.goodput_bps);
     const sum = sums.get(direction) ?? { at, bps: 0 };
     sum.bps += flow.goodput_bps ?? 0;
     sums.set(direction, sum);
     if (flow.tcp?.rtt_us) add(model, `round trip${list.length > 1 ? `, flow ${flow.id}` : ''}`, 'ms', 'latency', at, flow.tcp.rtt_us / 1e3);
     if (flow.udp) {
-      const all = (flow.udp.datagrams ?? 0) + (flow.udp.lost ?? 0);
-      add(model, `lost${list.length > 1 ? `, flow ${flow.id}` : ''}`, '%', 'loss', at, all > 0 ? (flow.udp.lost / all) * 100 : null);
+      const lost = flow.udp.lost ?? 0;
+      const all = (flow.udp.datagrams ?? 0) + lost;
+      add(model, `lost${list.length > 1 ? `, flow ${flow.id}` : ''}`, '%', 'loss', at, all > 0 ? (lost / all) * 100 : null);
     }
   }
   for (const [direction, sum] of sums) add(model, direction, 'bit/s', 'throughput', sum.at, sum.bps);
 }
 
-function quality(model: Model, interval: Json): void {
-  const at = Number(interval.end_s);
+function quality(model: Model, interval: QualityInterval): void {
+  const at = interval.end_s;
   add(model, 'download', 'bit/s', 'throughput', at, interval.down_bps);
   add(model, 'upload', 'bit/s', 'throughput', at, interval.up_bps);
   add(model, 'round trip', 'ms', 'latency', at, interval.rtt_us == null ? null : interval.rtt_us / 1e3);
@@ -102,26 +110,26 @@ export function take(model: Model, event: Json): void {
       model.planned = Math.max(model.planned, (end || phases) / 1e9);
       break;
     }
-    case 'interval': flows(model, event.flows, 0); break;
+    case 'interval': flows(model, event.flows); break;
     case 'quality': quality(model, event.interval ?? event); break;
     case 'round_trips':
       add(model, 'round trip', 'ms', 'latency', event.end_s, event.mean_us == null ? null : event.mean_us / 1e3);
       add(model, 'round trip, highest', 'ms', 'latency', event.end_s, event.max_us == null ? null : event.max_us / 1e3);
       if (event.replies + event.lost > 0) add(model, 'lost', '%', 'loss', event.end_s, (event.lost / (event.replies + event.lost)) * 100);
       break;
-    case 'connections': {
-      const interval = event.interval ?? event;
-      add(model, 'connections', '1/s', 'throughput', interval.end_s, interval.per_s);
-      add(model, 'handshake', 'ms', 'latency', interval.end_s, interval.connect_p50_us == null ? null : interval.connect_p50_us / 1e3);
-      break;
-    }
+    case 'connections': connections(model, event.interval ?? event); break;
     case 'path_round': path(model, event.round ?? event); break;
     case 'text': (event.is_note ? model.notes : model.text).push(String(event.text)); break;
-    case 'finished': finished(model, event.run ?? event); break;
+    case 'finished': model.run = event.run ?? event; break;
     default:
       if (event.schema === 'caudal.error/1') model.failure = String(event.error?.message ?? 'it failed');
-      else if (event.schema === 'caudal.run/1') finished(model, event);
+      else if (event.schema === 'caudal.run/1') model.run = event;
   }
+}
+
+function connections(model: Model, interval: ConnectInterval): void {
+  add(model, 'connections', '1/s', 'throughput', interval.end_s, interval.per_s);
+  add(model, 'handshake', 'ms', 'latency', interval.end_s, interval.connect_p50_us == null ? null : interval.connect_p50_us / 1e3);
 }
 
 function path(model: Model, round: Json): void {
@@ -134,24 +142,20 @@ function path(model: Model, round: Json): void {
   }));
 }
 
-function finished(model: Model, run: Json): void {
-  model.run = run;
-}
-
 // The series of a recorded run.
-export function ofRun(run: Json): Model {
+export function ofRun(run: Run): Model {
   const model = emptyModel();
-  if (run.quality) for (const interval of run.quality.intervals ?? []) quality(model, interval);
-  if (run.connect) for (const interval of run.connect.intervals ?? []) take(model, { event: 'connections', interval });
-  const rows = new Map<number, Json[]>();
+  for (const interval of run.quality?.intervals ?? []) quality(model, interval);
+  for (const interval of run.connect?.intervals ?? []) connections(model, interval);
+  const rows = new Map<number, FlowInterval[]>();
   for (const flow of run.flows ?? []) {
-    (flow.intervals ?? []).forEach((interval: Json, nth: number) => {
+    (flow.intervals ?? []).forEach((interval, nth) => {
       const row = rows.get(nth) ?? [];
       row.push({ ...interval, id: flow.id, direction: flow.direction });
       rows.set(nth, row);
     });
   }
-  if (!run.quality) for (const row of rows.values()) flows(model, row, 0);
+  if (!run.quality) for (const row of rows.values()) flows(model, row);
   model.run = run;
   return model;
 }

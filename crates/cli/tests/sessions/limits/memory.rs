@@ -232,7 +232,7 @@ fn a_limit_of_the_process_refuses_tests_and_ends_no_server() {
     let mut command = Command::new("sh");
     // More is allowed to clients than the process may have.
     let words = "serve -p 0 --max-memory 2Gi --max-memory-per-source 2Gi";
-    command.args(["-c", &format!("ulimit -v 150000; exec {binary} {words}")]);
+    command.args(["-c", &format!("ulimit -v 200000; exec {binary} {words}")]);
     let server = Serve::of(&mut command);
     // Each needs 64 MB in buffers, and as many threads.
     let greedy: Vec<_> = (0..8)
