@@ -12,15 +12,15 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// The permissions that let every user read or write a file.
 const OTHERS: u32 = 0o006;
 
-/// The tokens of a server's file.
+/// The text of the file of `flag`, which only its owner may read.
 ///
 /// # Errors
-/// When the file cannot be read, every user may read or write it, or it is no list of tokens.
-pub fn read_tokens(path: &Path) -> Result<Vec<NamedToken>, Failure> {
+/// When it cannot be read, every user may read or write it, or it is far too large.
+pub(crate) fn read_private(path: &Path, flag: &str) -> Result<String, Failure> {
     let shown = path.display();
     let unreadable = |cause: std::io::Error| {
         Failure::usage(
-            format!("cannot read the --token-file {shown}: {cause}"),
+            format!("cannot read the {flag} {shown}: {cause}"),
             "name a file that can be read",
         )
     };
@@ -28,7 +28,7 @@ pub fn read_tokens(path: &Path) -> Result<Vec<NamedToken>, Failure> {
     let mode = file.metadata().map_err(unreadable)?.permissions().mode();
     if mode & OTHERS != 0 {
         return Err(Failure::usage(
-            format!("every user may read or write the --token-file {shown}"),
+            format!("every user may read or write the {flag} {shown}"),
             format!("keep it to its owner: chmod 600 {shown}"),
         ));
     }
@@ -38,13 +38,25 @@ pub fn read_tokens(path: &Path) -> Result<Vec<NamedToken>, Failure> {
         .map_err(unreadable)?;
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(Failure::usage(
-            format!("the --token-file {shown} is larger than {MAX_FILE_BYTES} bytes"),
-            "name a file with a token in each line",
+            format!("the {flag} {shown} is larger than {MAX_FILE_BYTES} bytes"),
+            "name the file that was made for this",
         ));
     }
+    Ok(text)
+}
+
+/// The tokens of a server's file.
+///
+/// # Errors
+/// When the file cannot be read, every user may read or write it, or it is no list of tokens.
+pub fn read_tokens(path: &Path) -> Result<Vec<NamedToken>, Failure> {
+    let text = read_private(path, "--token-file")?;
     parse_tokens(&text).map_err(|error| {
         Failure::usage(
-            format!("the --token-file {shown} cannot be used: {error}"),
+            format!(
+                "the --token-file {} cannot be used: {error}",
+                path.display()
+            ),
             "make a token with `openssl rand -hex 32`, one a line",
         )
     })

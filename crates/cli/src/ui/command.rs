@@ -4,6 +4,7 @@ use super::args::UiArgs;
 use super::forms::forms;
 use crate::args::Cli;
 use crate::exit::{Exit, Failure};
+use crate::token_file::read_private;
 use crate::top::watched_document;
 use crate::usage::usage_failure;
 use caudal_engine::TOOL;
@@ -15,12 +16,10 @@ use caudal_ui::{
 use clap::Parser;
 use std::io::{BufRead, IsTerminal, Read, Write};
 use std::net::IpAddr;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The permissions that let every user read or write a file.
-const OTHERS: u32 = 0o006;
 /// Maximum length of a password that is read, bytes.
 const MAX_PASSWORD: u64 = 4096;
 
@@ -88,21 +87,7 @@ fn remote(args: &UiArgs, address: IpAddr) -> Result<RemoteReach, Failure> {
     // The command line requires all three.
     let file = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
     let path = file(&args.password_file);
-    let text = std::fs::read_to_string(&path).map_err(|cause| {
-        let what = format!(
-            "cannot read the --password-file {}: {cause}",
-            path.display()
-        );
-        Failure::usage(what, "make it with `caudal ui --make-password`")
-    })?;
-    let mode = std::fs::metadata(&path).map_or(0, |metadata| metadata.permissions().mode());
-    if mode & OTHERS != 0 {
-        let shown = path.display();
-        return Err(Failure::usage(
-            format!("every user may read or write the --password-file {shown}"),
-            format!("keep it to its owner: chmod 600 {shown}"),
-        ));
-    }
+    let text = read_private(&path, "--password-file")?;
     let password = UiPassword::of_file(&text).map_err(|error| {
         let what = format!(
             "the --password-file {} cannot be used: {error}",
