@@ -202,7 +202,10 @@ impl VisitorPhaseRunner<'_> {
         self.dialogue.tell(&ToPage::Over {
             number: plan.number,
         });
-        if plan.load != PhaseLoad::Idle && record.is_ok() {
+        let is_whole = record
+            .as_ref()
+            .is_ok_and(|record| record.cut_short.is_none());
+        if plan.load != PhaseLoad::Idle && is_whole {
             sleep_until(monotonic_ns() + PAUSE_NS);
         }
         record
@@ -281,17 +284,12 @@ impl VisitorPhaseRunner<'_> {
             ends,
             cut_short: reason
                 .filter(|reason| *reason != StopReason::TimeOver)
-                .map(|reason| reason.to_string()),
+                .map(|reason| self.check().err().unwrap_or_else(|| reason.to_string())),
         };
         // What the flows still have to send is dropped with them.
         drop(set);
-        match record.cut_short {
-            Some(_) => {
-                self.check()?;
-                Ok(record)
-            }
-            None => Ok(record),
-        }
+        // What it carried counts, also where the page has left.
+        Ok(record)
     }
 
     /// The flows of a phase over its connections.

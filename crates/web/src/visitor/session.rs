@@ -23,6 +23,9 @@ use std::time::Duration;
 /// The part of a phase with load that does not count: a quarter.
 const RAMP_PART: u32 = 4;
 
+/// The loads of a test by direction, each of which has limits of its own: download, upload, and both at once.
+const DIRECTED_LOADS: u64 = 4;
+
 /// What a test with the page needs of its server.
 pub(crate) struct VisitorTest<'a> {
     /// The client.
@@ -122,9 +125,8 @@ impl VisitorTest<'_> {
     /// The limits of the server, with what its source may still carry.
     fn limits(&self) -> SessionLimits {
         let limits = self.client.limits().of_client(self.client.peer().ip());
-        let most = limits
-            .max_bytes
-            .map_or(self.max_bytes, |max| max.get().min(self.max_bytes));
+        let share = self.max_bytes / DIRECTED_LOADS;
+        let most = limits.max_bytes.map_or(share, |max| max.get().min(share));
         SessionLimits {
             max_bytes: Some(ByteCount::new(most)),
             ..limits

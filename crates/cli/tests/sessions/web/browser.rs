@@ -15,7 +15,10 @@ pub fn trials() -> Vec<Trial> {
 
 fn one_button() {
     let store = std::env::temp_dir().join(format!("caudal-page-{}.db", std::process::id()));
-    let words = format!("--web --max-time 1s --web-store {}", store.display());
+    let words = format!(
+        "--web --max-time 1s --max-rate 1G --web-store {}",
+        store.display()
+    );
     let server = Serve::start(&words);
     let mut browser = Browser::open(400);
     browser.goes_to(&format!("http://127.0.0.1:{}/", server.port));

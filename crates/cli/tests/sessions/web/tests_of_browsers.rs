@@ -180,7 +180,10 @@ fn store(name: &str) -> std::path::PathBuf {
 
 fn a_test_with_a_page_is_measured_recorded_and_shown_to_its_visitor() {
     let store = store("recorded");
-    let words = format!("--web --max-time 1s --web-store {}", store.display());
+    let words = format!(
+        "--web --max-time 1s --max-rate 1G --web-store {}",
+        store.display()
+    );
     let server = Serve::start(&words);
     let result = Page::open(&server).run();
     assert_eq!(result["t"], "result", "{result}");
@@ -226,9 +229,16 @@ fn a_page_that_leaves_ends_its_test() {
             _ => {}
         }
     }
+    let until = Instant::now() + SOON;
+    while page.received.load(Relaxed) == 0 {
+        assert!(Instant::now() < until, "no payload arrives");
+        thread::sleep(Duration::from_millis(10));
+    }
     drop(page.dialogue);
     let line = server.running.line_with("done in");
     assert!(line.contains("the page was closed"), "{line}");
+    // What it moved until then is charged to its source.
+    assert!(!line.contains(" 0 B sent"), "{line}");
     server.still_serves();
 }
 
@@ -244,7 +254,7 @@ fn counts_that_cannot_be_true_are_not_believed() {
 }
 
 fn a_test_that_is_not_recorded_has_no_link() {
-    let server = Serve::start("--web --web-keep 0 --max-time 300ms");
+    let server = Serve::start("--web --web-keep 0 --max-time 300ms --max-rate 1G");
     let result = Page::open(&server).run();
     assert_eq!(
         (&result["t"], &result["link"]),
