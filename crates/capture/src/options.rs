@@ -19,6 +19,8 @@ pub struct AnalysisOptions {
     pub detail: Option<FlowSelector>,
     /// The number of frames of the sequence diagram.
     pub max_ladder_steps: usize,
+    /// The number of the frame with which the diagram begins; earlier ones are not in it.
+    pub ladder_from_frame: u64,
 }
 
 impl Default for AnalysisOptions {
@@ -31,6 +33,7 @@ impl Default for AnalysisOptions {
             max_findings: 500,
             detail: None,
             max_ladder_steps: 1000,
+            ladder_from_frame: 0,
         }
     }
 }

@@ -14,6 +14,8 @@ use caudal_core::run::{FlowReport, RoundTripSummary, Run, RunResult};
 use caudal_core::summary::DirectionSummary;
 use caudal_core::transfer::FileReport;
 
+use crate::outline::outline;
+
 /// The most important results of a run, which a list shows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Headline {
@@ -36,6 +38,10 @@ pub struct Headline {
     /// The times in which the test did not run its usual course; absent where there were none, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub episodes: Option<u64>,
+    /// The main result over time, in at most 32 equal parts of the run, in thousandths of the greatest: the goodput of all flows, the
+    /// round-trip time of a test of latency under load, connections per second. Absent where there are no two intervals, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outline: Option<Vec<u16>>,
 }
 
 impl From<&Run> for Headline {
@@ -61,6 +67,7 @@ impl From<&Run> for Headline {
         let episodes = run.episodes.len() as u64;
         Self {
             episodes: (episodes > 0).then_some(episodes),
+            outline: outline(run),
             ..results
         }
     }

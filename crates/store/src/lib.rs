@@ -16,6 +16,7 @@ mod kind;
 mod list;
 mod location;
 mod open;
+mod outline;
 mod pack;
 mod record;
 mod recording;

@@ -23,7 +23,7 @@ SELECT entry.id, entry.started_ns, run.kind, run.tool, run.peer, run.title, run.
             AND event IN ('begun', 'resumed', 'done', 'interrupted', 'failed')
         ORDER BY event.nth DESC LIMIT 1) END,
     (SELECT json_group_array(tag) FROM (SELECT tag FROM tagged WHERE tagged.id = entry.id ORDER BY tag)),
-    run.up_bps, run.down_bps, run.episodes, run.result
+    run.up_bps, run.down_bps, run.episodes, run.result, run.outline
 FROM entry LEFT JOIN run ON run.id = entry.id LEFT JOIN study ON study.id = entry.id
 WHERE entry.started_ns >= ?1
     AND (run.id IS NOT NULL OR study.id IS NOT NULL)

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::document::PackedDocument;
 use crate::environment::PackedEnvironment;
 use crate::error::StoreError;
+use crate::outline;
 use crate::pack::Packed;
 use crate::samples;
 use crate::store::Store;
@@ -39,7 +40,7 @@ impl Store {
             let headline = &run.headline;
             writer
                 .execute(
-                    "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     params![
                         run.id,
                         run.kind.name(),
@@ -64,6 +65,7 @@ impl Store {
                         headline.episodes,
                         headline.result,
                         run.part_of,
+                        headline.outline.as_deref().map(outline::to_text),
                     ],
                 )
                 .map_err(|error| match trial {

@@ -12,6 +12,7 @@ use crate::environment::SharedEnvironment;
 use crate::error::StoreError;
 use crate::headline::Headline;
 use crate::kind::RunKind;
+use crate::outline;
 use crate::samples;
 use crate::store::Store;
 use crate::stored::{SampleSeries, StoredRun, StudyTrial};
@@ -22,7 +23,7 @@ SELECT run.id, entry.started_ns, run.kind, run.tool, run.peer, run.title, run.co
     run.study, run.study_case, run.repeat, run.position, run.baseline,
     run.goodput_bps, run.loss, run.rtt_us, run.retransmits,
     run.environment, run.varying, document.machines, document.size, document.packed,
-    run.up_bps, run.down_bps, run.episodes, run.result, run.part_of
+    run.up_bps, run.down_bps, run.episodes, run.result, run.part_of, run.outline
 FROM run JOIN entry ON entry.id = run.id JOIN document ON document.run = run.id";
 
 impl Store {
@@ -204,5 +205,8 @@ pub(super) fn headline(row: &Row<'_>) -> rusqlite::Result<Headline> {
         down_bps: row.get("down_bps")?,
         episodes: row.get("episodes")?,
         result: row.get("result")?,
+        outline: row
+            .get::<_, Option<String>>("outline")?
+            .map(|text| outline::from_text(&text)),
     })
 }

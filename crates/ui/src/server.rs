@@ -5,7 +5,7 @@ use crate::api::router;
 use crate::job::Jobs;
 use crate::reach::RemoteReach;
 use crate::state::{PasswordLogin, UiOptions, UiState};
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -148,6 +148,10 @@ impl UiServer {
     }
 }
 
+/// The address that a request came from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BrowserAddress(pub(crate) IpAddr);
+
 /// Accepts connections as far as there are permits, and answers on each.
 async fn accept(
     listener: TcpListener,
@@ -159,15 +163,16 @@ async fn accept(
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;
         };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, from) = match listener.accept().await {
+            Ok((stream, from)) => (stream, BrowserAddress(from.ip())),
             Err(_) => {
                 // Out of descriptors at worst.
                 tokio::time::sleep(LOOK).await;
                 continue;
             }
         };
-        let (router, tls) = (router.clone(), tls.clone());
+        let router = router.clone().layer(Extension(from));
+        let tls = tls.clone();
         tokio::spawn(async move {
             match tls {
                 None => answer(stream, router).await,

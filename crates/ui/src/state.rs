@@ -4,7 +4,7 @@ use crate::access::UiToken;
 use crate::form::CommandForm;
 use crate::job::Jobs;
 use crate::password::UiPassword;
-use crate::scratch::EditedFiles;
+use crate::scratch::ScratchFiles;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) struct PasswordLogin {
 pub(crate) struct UiState {
     pub(crate) options: Arc<UiOptions>,
     pub(crate) jobs: Arc<Jobs>,
-    pub(crate) scratch: Arc<EditedFiles>,
+    pub(crate) scratch: Arc<ScratchFiles>,
     /// The password that gives the token, where the server is reached from elsewhere.
     pub(crate) login: Option<Arc<PasswordLogin>>,
 }

@@ -18,6 +18,7 @@ pub(crate) struct Flows {
     max_open: usize,
     selector: Option<FlowSelector>,
     max_steps: usize,
+    from_frame: u64,
     recorder: Option<DetailRecorder>,
     detail: Option<FlowDetail>,
     /// The time of the first frame of the capture.
@@ -36,6 +37,7 @@ impl Flows {
             max_open: options.max_open_flows.max(16),
             selector: options.detail.clone(),
             max_steps: options.max_ladder_steps,
+            from_frame: options.ladder_from_frame,
             recorder: None,
             detail: None,
             start_ns: 0,
@@ -129,7 +131,11 @@ impl Flows {
         let mut flow = FlowState::new(self.count, tuple, from_low, frame, tcp);
         flow.reuses_ports = reuses_ports;
         if self.recorder.is_none() && self.detail.is_none() && self.is_selected(&flow) {
-            self.recorder = Some(DetailRecorder::new(self.count, self.max_steps));
+            self.recorder = Some(DetailRecorder::new(
+                self.count,
+                self.from_frame,
+                self.max_steps,
+            ));
         }
         self.table.insert(flow)
     }

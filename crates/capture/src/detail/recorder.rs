@@ -54,6 +54,7 @@ pub(crate) struct DetailRecorder {
     /// The number of the flow.
     pub(crate) flow: u64,
     steps: Vec<LadderStep>,
+    from_frame: u64,
     max_steps: usize,
     left_out: u64,
     points: [DirectionPoints; 2],
@@ -94,10 +95,11 @@ fn label(outcome: &SegmentOutcome) -> String {
 
 impl DetailRecorder {
     /// A recorder of the flow with this number.
-    pub(crate) fn new(flow: u64, max_steps: usize) -> Self {
+    pub(crate) fn new(flow: u64, from_frame: u64, max_steps: usize) -> Self {
         Self {
             flow,
             steps: Vec::new(),
+            from_frame,
             max_steps,
             left_out: 0,
             points: Default::default(),
@@ -128,6 +130,9 @@ impl DetailRecorder {
     }
 
     fn step(&mut self, step: LadderStep) {
+        if step.frame < self.from_frame {
+            return;
+        }
         if self.steps.len() < self.max_steps {
             self.steps.push(step);
         } else {

@@ -62,6 +62,9 @@ pub struct PcapViewArgs {
     /// Draw the sequence diagram of a flow: as text, or as SVG into a FILE.svg; of the largest without --flow
     #[arg(long, conflicts_with_all = ["graph", "csv"])]
     pub ladder: bool,
+    /// Begin the sequence diagram, which has 1000 frames at most, with this frame
+    #[arg(long, value_name = "FRAME", requires = "ladder")]
+    pub from_frame: Option<u64>,
     /// Draw a graph of a flow as SVG: time-sequence, throughput, rtt, inflight or window
     #[arg(long, value_name = "GRAPH", conflicts_with = "csv")]
     pub graph: Option<GraphKind>,

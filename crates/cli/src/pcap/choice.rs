@@ -74,6 +74,7 @@ fn read(
     let mut analysis = CaptureAnalysis::new(&AnalysisOptions {
         filter: args.filter.clone().unwrap_or_default(),
         detail: flow.map(FlowSelector::Number),
+        ladder_from_frame: args.views.from_frame.unwrap_or_default(),
         ..AnalysisOptions::default()
     });
     let mut end = ReadingEnd::Complete;

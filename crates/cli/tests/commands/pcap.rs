@@ -99,6 +99,11 @@ pub fn trials() -> Vec<Trial> {
         ),
         trial("the_ladder_is_that_of_figure_16", None, drawings::ladder),
         trial("a_ladder_is_drawn", None, drawings::ladder_svg),
+        trial(
+            "a_ladder_begins_at_a_frame",
+            None,
+            drawings::ladder_from_frame,
+        ),
         trial("every_graph_is_drawn", None, drawings::graphs),
         trial("the_largest_flow_is_chosen", None, drawings::largest),
         trial("two_ends_tell_loss_and_delay", None, two_ends::compared),

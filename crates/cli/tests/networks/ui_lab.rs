@@ -10,14 +10,62 @@ use serde_json::{Value, json};
 pub fn trials() -> Vec<Trial> {
     let lacks_browser = uninstalled("chromium");
     if let Some(why) = &lacks_browser {
-        eprintln!("ignored: a_link_is_changed_while_a_test_runs_over_it: {why}");
+        eprintln!("ignored: the tests of labs and studies in a browser: {why}");
     }
-    let test = trial(
-        "a_link_is_changed_while_a_test_runs_over_it",
-        missing(&[]).filter(|_| lacks_browser.is_none()),
-        changed,
-    );
-    vec![test.with_ignored_flag(lacks_browser.is_some())]
+    let tests: [(&str, fn()); 2] = [
+        ("a_link_is_changed_while_a_test_runs_over_it", changed),
+        ("a_quick_study_is_edited_run_and_watched", study),
+    ];
+    let trials = tests.into_iter().map(|(name, test)| {
+        let test = trial(name, missing(&[]).filter(|_| lacks_browser.is_none()), test);
+        test.with_ignored_flag(lacks_browser.is_some())
+    });
+    trials.collect()
+}
+
+/// An experiment of one case that takes a second.
+const EXPERIMENT: &str = r#"title = "One link"
+question = "What does a link of 20 Mbit/s carry?"
+[topology]
+preset = "pair"
+set = ["h1-h2.rate=20M"]
+[time]
+warm_up = "0s"
+measure = "1s"
+[repeat]
+min = 1
+max = 1
+[[flow]]
+name = "udp"
+kind = "udp"
+from = "h1"
+to = "h2"
+rate = "10M"
+[[expect]]
+that = "udp.goodput > 5M"
+because = "the link carries twice as much"
+"#;
+
+fn study() {
+    let ui = ServedUi::start();
+    let mut browser = Browser::open(1280);
+    browser.goes_to(&ui.address());
+    browser.shows("document.querySelector('#line')");
+    browser.evaluate("location.hash = '#/studies'");
+    browser.clicks_text("udp-buffers");
+    browser.shows("document.querySelector('textarea')?.value.includes('title =')");
+    browser.evaluate(&format!(
+        "(() => {{ const field = document.querySelector('textarea'); field.value = {}; \
+         field.dispatchEvent(new Event('input', {{bubbles: true}})); }})()",
+        json!(EXPERIMENT)
+    ));
+    browser.shows_text("1 case");
+    browser.clicks_text("Run");
+    browser.shows_text("Ended");
+    browser.evaluate("location.hash = '#/studies'");
+    browser.shows_text("done, 1 trial");
+    browser.clicks_text("One link");
+    browser.shows_text("The expectation holds.");
 }
 
 /// The rate that the first direction of the link carries, as the page shows it, Mbit/s.

@@ -155,6 +155,17 @@ impl Browser {
         self.evaluate(&format!("document.querySelector({selector}).click()"));
     }
 
+    /// Clicks the button, link or summary with this text.
+    #[track_caller]
+    pub fn clicks_text(&mut self, text: &str) {
+        let text = json!(text);
+        let find = format!(
+            "[...document.querySelectorAll('button, a, summary')].find((one) => one.innerText === {text})"
+        );
+        self.shows(&find);
+        self.evaluate(&format!("{find}.click()"));
+    }
+
     /// Presses a key, as a keyboard does.
     pub fn presses(&mut self, key: &str) {
         let code = match key {

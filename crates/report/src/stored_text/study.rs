@@ -7,7 +7,7 @@ use caudal_core::run::Environment;
 use caudal_core::text::ExternalText;
 use caudal_store::{StoreEntry, StoredStudy, short_id};
 use caudal_views::machines::machine_lines;
-use caudal_views::text::fold;
+use caudal_views::text::{counted, fold};
 use caudal_views::width::LineWidth;
 use serde::Serialize;
 use serde_json::Value;
@@ -54,9 +54,9 @@ pub fn study_lines(
         }
     }
     lines.push(format!(
-        "{} cases, {} trials so far:",
-        cases.len(),
-        trials.len()
+        "{}, {} so far:",
+        counted(cases.len() as u64, "case"),
+        counted(trials.len() as u64, "trial")
     ));
     for case in cases.iter().take(MAX_ROWS) {
         let of_case = |entry: &&StoreEntry| {
@@ -206,7 +206,7 @@ mod tests {
             "2026-11-21 21:10:39 UTC, interrupted",
             "caudal study resume 55555555",
             "TCP starves.",
-            "2 cases, 1 trials so far",
+            "2 cases, 1 trial so far",
             "udp=0: 1×, last 240 Mbit/s",
             "udp=100: no trial yet",
             "interrupted: after 1 trial",

@@ -2,10 +2,11 @@
 
 use super::error::ApiError;
 use crate::password::Attempt;
+use crate::server::BrowserAddress;
 use crate::state::UiState;
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,6 +20,7 @@ pub(super) struct Login {
 /// Gives the token for the password.
 pub(super) async fn login(
     State(state): State<UiState>,
+    Extension(BrowserAddress(from)): Extension<BrowserAddress>,
     Json(given): Json<Login>,
 ) -> Result<Json<Value>, ApiError> {
     let Some(login) = state.login.clone() else {
@@ -27,7 +29,7 @@ pub(super) async fn login(
     let tried = tokio::task::spawn_blocking(move || {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now_ns = now.map_or(0, |now| now.as_nanos() as u64);
-        let attempt = login.password.attempt(&given.password, now_ns);
+        let attempt = login.password.attempt(&given.password, from, now_ns);
         (attempt, login.token.as_str().to_owned())
     });
     match tried.await.map_err(ApiError::failed)? {

@@ -1,5 +1,6 @@
 //! What pages may ask for, under `/api/`: JSON in and out, bounded, ids instead of paths.
 
+mod captures;
 mod error;
 mod events;
 mod files;

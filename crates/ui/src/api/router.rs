@@ -1,6 +1,6 @@
 //! The paths.
 
-use super::{events, files, jobs, labs, login, runs, studies, tests_to_start};
+use super::{captures, events, files, jobs, labs, login, runs, studies, tests_to_start};
 use crate::access::{Access, guard};
 use crate::assets::asset;
 use crate::state::UiState;
@@ -36,6 +36,12 @@ pub(crate) fn router(state: UiState, access: Access) -> Router {
         .route("/api/runs/{id}/export/{format}", get(runs::export))
         .route("/api/watched/{name}", get(runs::watched))
         .route("/api/compare", get(runs::compare))
+        .route("/api/captures/{nth}", get(captures::one))
+        .route("/api/captures/{nth}/{flow}", get(captures::flow))
+        .route(
+            "/api/captures/{nth}/{flow}/graph/{graph}",
+            get(captures::graph),
+        )
         .route("/api/studies", get(studies::list))
         .route("/api/studies/check", post(studies::check))
         .route("/api/studies/run", post(studies::run))

@@ -6,6 +6,7 @@ import 'uplot/dist/uPlot.min.css';
 import './app.css';
 import { isDenied, isGone, get, keepToken, post, takeToken } from './api.ts';
 import { Field, Problem } from './parts.tsx';
+import { Capture, Captures } from './captures.tsx';
 import { Labs } from './labs.tsx';
 import { Measure } from './measure.tsx';
 import { Compare, RunPage, Runs } from './runs.tsx';
@@ -20,7 +21,7 @@ addEventListener('hashchange', () => {
   document.getElementById('main')?.focus();
 });
 
-const PAGES: [string, string][] = [['measure', 'Measure'], ['runs', 'Runs'], ['watched', 'Watched'], ['studies', 'Studies'], ['labs', 'Labs']];
+const PAGES: [string, string][] = [['measure', 'Measure'], ['runs', 'Runs'], ['watched', 'Watched'], ['captures', 'Captures'], ['studies', 'Studies'], ['labs', 'Labs']];
 
 function Page() {
   const [, page, one, other] = place.value.split('/').map(decodeURIComponent);
@@ -29,6 +30,8 @@ function Page() {
     case 'run': return <RunPage key={one} id={one ?? ''} />;
     case 'compare': return <Compare key={one + other} a={one ?? ''} b={other ?? ''} />;
     case 'watched': return <Watched key={one ?? ''} name={one ?? null} />;
+    case 'captures': return <Captures />;
+    case 'capture': return <Capture key={one ?? ''} nth={one ?? ''} />;
     case 'studies': return <Studies />;
     case 'labs': return <Labs name={one ?? null} />;
     default: return <Measure key={one ?? ''} job={one ?? null} />;
@@ -69,7 +72,7 @@ function App() {
       <header>
         <b class="name">caudal</b>
         <nav aria-label="Pages">{PAGES.map(([path, title]) => (
-          <a href={`#/${path}`} aria-current={current === path || (path === 'runs' && ['run', 'compare'].includes(current)) ? 'page' : undefined}>{title}</a>
+          <a href={`#/${path}`} aria-current={current === path || (path === 'runs' && ['run', 'compare'].includes(current)) || (path === 'captures' && current === 'capture') ? 'page' : undefined}>{title}</a>
         ))}</nav>
       </header>
       {isGone.value && <p class="problem banner" role="alert">The server does not answer: <code>caudal ui</code> was ended, or is busy. This page goes on when it is back.</p>}

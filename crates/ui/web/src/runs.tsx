@@ -3,7 +3,8 @@ import { useSignal, signal } from '@preact/signals';
 import { get, getText, post, remove, save, upload } from './api.ts';
 import { Panels } from './chart.tsx';
 import { ofRun, type Json, type Series } from './model.ts';
-import { Copy, Field, Problem, useLoaded } from './parts.tsx';
+import { taken } from './captures.tsx';
+import { Copy, Field, Figure, Problem, useLoaded } from './parts.tsx';
 import { show, showTime } from './units.ts';
 
 const words = signal('');
@@ -24,9 +25,17 @@ function result(entry: Json): string {
   return parts.join(', ') || entry.outcome;
 }
 
+// The main result over the test; the numbers are in the column beside it.
+function Sparkline({ points }: { points?: number[] }) {
+  if (!points) return null;
+  const at = points.map((value, nth) => `${(nth / (points.length - 1)) * 100},${22 - value * 0.02}`);
+  return <svg class="spark" viewBox="-1 0 102 24" preserveAspectRatio="none" aria-hidden="true"><polyline points={at.join(' ')} vector-effect="non-scaling-stroke" /></svg>;
+}
+
 export function Runs() {
   const offset = useSignal(0);
   const message = useSignal('');
+  const capture = useSignal<number | null>(null);
   const query = new URLSearchParams({ words: words.value, kind: kind.value, tag: tag.value, limit: String(LIMIT), offset: String(offset.value) });
   const { value: list, error, again } = useLoaded(() => get(`/api/runs?${query}`), query.toString());
   const choose = (id: string, isChosen: boolean) => {
@@ -38,7 +47,7 @@ export function Runs() {
       try {
         const answer = await upload('/api/import', file);
         message.value = `${file.name}:\n${answer.text}`;
-        again();
+        if (answer.capture != null) { taken.value = [...taken.value, [answer.capture, file.name]]; capture.value = answer.capture; } else again();
       } catch (cause) { message.value = `${file.name}: ${(cause as Error).message}`; }
     }
   };
@@ -59,6 +68,7 @@ export function Runs() {
         </Field>
       </div>
       {message.value && <pre tabIndex={0} role="status">{message.value}</pre>}
+      {capture.value != null && <p><a href={`#/capture/${capture.value}`}>Its flows and sequence diagrams</a></p>}
       <Problem text={error.value} />
       <p class="buttons">
         {chosen.value.length === 2
@@ -67,7 +77,7 @@ export function Runs() {
       </p>
       <div class="scroll" tabIndex={0} role="group" aria-label="Runs">
         <table>
-          <thead><tr><td /><th scope="col">Started (UTC)</th><th scope="col">Kind</th><th scope="col">Result</th><th scope="col">Of</th></tr></thead>
+          <thead><tr><td /><th scope="col">Started (UTC)</th><th scope="col">Kind</th><th scope="col">Result</th><th scope="col">Over time</th><th scope="col">Of</th></tr></thead>
           <tbody>{(list.value?.entries ?? []).map((entry: Json) => (
             <tr key={entry.id}>
               <td><input type="checkbox" aria-label={`choose ${entry.id.slice(0, 8)}`} checked={chosen.value.includes(entry.id)}
@@ -75,6 +85,7 @@ export function Runs() {
               <td><a href={`#/run/${entry.id}`}>{showTime(entry.started_ns / 1e6)}</a></td>
               <td>{entry.kind}</td>
               <td>{result(entry)}</td>
+              <td><Sparkline points={entry.headline?.outline} /></td>
               <td>{entry.title ?? entry.name ?? entry.peer ?? entry.command} {entry.tags.map((one: string) => <span class="tag">{one}</span>)}</td>
             </tr>
           ))}</tbody>
@@ -90,14 +101,6 @@ export function Runs() {
 }
 
 const FORMATS = ['html', 'svg', 'csv', 'json', 'md'];
-
-// The picture of a figure that the server drew: as an image, in which no script runs.
-function Figure({ svg, label }: { svg: string; label: string }) {
-  const bytes = new TextEncoder().encode(svg);
-  let text = '';
-  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return <img class="figure" src={`data:image/svg+xml;base64,${btoa(text)}`} alt={label} />;
-}
 
 export function RunPage({ id }: { id: string }) {
   const { value: loaded, error, again } = useLoaded(() => get(`/api/runs/${id}`), id);

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals';
 import { get, getText, post } from './api.ts';
 import type { Json } from './model.ts';
 import { Field, Problem, useLoaded } from './parts.tsx';
+import { counted } from './units.ts';
 
 export function Studies() {
   const { value: list, error } = useLoaded(() => get('/api/studies'), 0);
@@ -36,13 +37,13 @@ export function Studies() {
       <Problem text={error.value || problem.value} />
       {done.value?.entries.length > 0 && (
         <section><h2>Recorded</h2><ul class="plain">{done.value.entries.map((study: Json) => (
-          <li><a href={`#/run/${study.id}`}>{study.name ?? study.title}</a> <span class="soft">{study.outcome}, {study.trials ?? 0} trials</span>{' '}
+          <li><a href={`#/run/${study.id}`}>{study.title ?? study.name}</a> <span class="soft">{study.outcome}, {counted(study.trials ?? 0, 'trial')}</span>{' '}
             {study.outcome !== 'done' && <button type="button" class="small" onClick={() => resume(study.id)}>go on with it</button>}</li>
         ))}</ul></section>
       )}
       <h2>Experiments</h2>
       <ul class="plain">{(list.value ?? []).map((one: Json) => (
-        <li><button type="button" class="small" onClick={() => open(one.name)}>{one.name}</button> {one.title} <span class="soft">quick: {one.quick.cases} cases, {Math.round(one.quick.time_s.most)} s</span></li>
+        <li><button type="button" class="small" onClick={() => open(one.name)}>{one.name}</button> {one.title} <span class="soft">quick: {counted(one.quick.cases, 'case')}, {Math.round(one.quick.time_s.most)} s</span></li>
       ))}</ul>
       {text.value && (
         <section id="experiment">

@@ -26,3 +26,8 @@ function digits(value: number): string {
 export function showTime(ms: number): string {
   return new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
 }
+
+// A number of things: `1 case`, `2 cases`.
+export function counted(number: number, one: string): string {
+  return `${number} ${one}${number === 1 ? '' : 's'}`;
+}

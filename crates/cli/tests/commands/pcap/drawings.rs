@@ -32,6 +32,17 @@ pub fn ladder() {
     }
 }
 
+/// A diagram that begins in the middle has the numbers that it has as a whole.
+pub fn ladder_from_frame() {
+    let whole = pcap(SMALL, "--ladder").done().stdout;
+    let part = pcap(SMALL, "--ladder --from-frame 8").done().stdout;
+    let frames = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.contains(" seq "));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(frames(&part), frames(&whole)[7..]);
+}
+
 pub fn ladder_svg() {
     let file = folder("ladder").join("ladder.svg");
     let mut command = caudal(["pcap", "--ladder", "-o"]);

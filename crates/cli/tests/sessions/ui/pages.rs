@@ -46,15 +46,6 @@ fn types(browser: &mut Browser, label: &str, text: &str) {
     ));
 }
 
-fn clicks_text(browser: &mut Browser, text: &str) {
-    let text = json!(text);
-    let find = format!(
-        "[...document.querySelectorAll('button, a, summary')].find((one) => one.innerText === {text})"
-    );
-    browser.shows(&find);
-    browser.evaluate(&format!("{find}.click()"));
-}
-
 fn goes(browser: &mut Browser, place: &str) {
     browser.evaluate(&format!("location.hash = {}", json!(place)));
 }
@@ -86,14 +77,14 @@ fn started() {
     types(&mut browser, "time", "60s");
     types(&mut browser, "rate", "20M");
     browser.shows("document.querySelector('#line').innerText.includes('--rate=20M')");
-    clicks_text(&mut browser, "Start");
+    browser.clicks_text("Start");
     browser.shows_text("Running: ");
     // The panel draws, and says in words what it draws.
     browser.shows("document.querySelector('.plot canvas')");
     browser.shows("document.querySelector('.plot').getAttribute('aria-label').includes('Mbit/s')");
-    clicks_text(&mut browser, "Stop");
+    browser.clicks_text("Stop");
     browser.shows_text("Ended");
-    clicks_text(&mut browser, "The recorded run");
+    browser.clicks_text("The recorded run");
     browser.shows_text("interrupted");
     goes(&mut browser, "#/runs");
     browser.shows("document.querySelectorAll('tbody tr').length === 1");
@@ -120,8 +111,10 @@ fn compared() {
     browser.shows_text("My title: throughput");
     goes(&mut browser, "#/runs");
     browser.shows("document.querySelectorAll('tbody input').length === 2");
+    // The course of each is drawn beside its result.
+    browser.shows("document.querySelectorAll('tbody polyline').length === 2");
     browser.evaluate("document.querySelectorAll('tbody input').forEach((one) => one.click())");
-    clicks_text(&mut browser, "Compare the two");
+    browser.clicks_text("Compare the two");
     browser.shows_text("goodput");
     browser.shows_text("cannot tell: one run each");
 }
@@ -132,7 +125,7 @@ fn hostile_names() {
     let hostile = "</script><img src=x onerror=document.title='broken'>";
     types(&mut browser, "host", hostile);
     browser.shows("document.querySelector('#line').innerText.includes('onerror')");
-    clicks_text(&mut browser, "Start");
+    browser.clicks_text("Start");
     browser.shows_text("Ended");
     browser.shows("document.body.innerText.includes('onerror')");
     goes(&mut browser, "#/measure");
@@ -149,14 +142,14 @@ fn two_browsers() {
     let mut browser = open(&ui);
     types(&mut browser, "time", "60s");
     types(&mut browser, "rate", "5M");
-    clicks_text(&mut browser, "Start");
+    browser.clicks_text("Start");
     browser.shows_text("Running: ");
     let place = browser.evaluate("location.hash");
     let mut other = open(&ui);
     goes(&mut other, place.as_str().unwrap());
     other.shows_text("Running: ");
     other.shows("document.querySelector('.plot canvas')");
-    clicks_text(&mut other, "Stop");
+    other.clicks_text("Stop");
     browser.shows_text("Ended");
     other.shows_text("Ended");
 }
@@ -194,13 +187,35 @@ fn taken_in() {
     browser.shows("document.querySelector('[role=status]').innerText.startsWith('empty.pcap')");
     drops(&mut browser, "junk", &[0xFF; 64]);
     browser.shows("document.querySelector('[role=status]').innerText.startsWith('junk: ')");
+    // A frame that a finding names is found in the sequence diagram of its flow.
+    let path = "/../capture/tests/captures/seed000-offload-on.pcap";
+    let capture = std::fs::read(format!("{}{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    drops(&mut browser, "echo.pcap", &capture);
+    browser.shows("document.querySelector('[role=status]').innerText.startsWith('echo.pcap')");
+    browser.clicks_text("Its flows and sequence diagrams");
+    browser.shows_text("the server reset the connection");
+    browser.clicks_text("180");
+    browser.shows("document.activeElement?.id === 'frame-180'");
+    browser.shows(
+        "document.activeElement.querySelector('.arrow.to_client').innerText.includes('RST')",
+    );
+    browser.clicks_text("2 tcp");
+    browser.shows_text("Sequence diagram");
+    browser.shows("document.getElementById('frame-182')");
+    browser.clicks_text("rtt");
+    browser.shows("document.querySelector('img.figure')?.naturalWidth > 100");
+    // What is no number of a capture here is none.
+    for path in ["9", "0/x", "0/1/graph/nonsense", "0/99"] {
+        let (status, _) = ui.asks(&format!("GET /api/captures/{path}"), &Value::Null);
+        assert!((400..500).contains(&status), "{path}: {status}");
+    }
 }
 
 fn experiment() {
     let ui = ServedUi::start();
     let mut browser = open(&ui);
     goes(&mut browser, "#/studies");
-    clicks_text(&mut browser, "echo-capacity");
+    browser.clicks_text("echo-capacity");
     browser.shows("document.querySelector('textarea')?.value.includes('title =')");
     browser.shows_text("cases:");
     types(&mut browser, "the experiment", "title = 5");
@@ -236,8 +251,8 @@ fn watched() {
         assert_eq!(ended.code, Some(0), "{ended:#?}");
     }
     let mut browser = open(&ui);
-    clicks_text(&mut browser, "Watched");
-    clicks_text(&mut browser, "far");
+    browser.clicks_text("Watched");
+    browser.clicks_text("far");
     browser.shows_text("2 tests with a result, 0 without. No change is shown by them.");
     browser.shows("document.querySelector('.plot canvas')");
 }
@@ -294,10 +309,10 @@ fn from_elsewhere() {
     browser.goes_to(&format!("https://localhost:{port}/"));
     browser.shows("document.querySelector('input[type=password]')");
     types(&mut browser, "password", "wrong");
-    clicks_text(&mut browser, "Log in");
+    browser.clicks_text("Log in");
     browser.shows_text("this is not the password");
     types(&mut browser, "password", "correct horse battery");
-    clicks_text(&mut browser, "Log in");
+    browser.clicks_text("Log in");
     browser.shows("document.querySelector('#line')?.innerText.startsWith('caudal tcp')");
     // Without TLS nothing is answered.
     let mut plain = std::net::TcpStream::connect(("127.0.0.1", port.parse().unwrap())).unwrap();
