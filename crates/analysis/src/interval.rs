@@ -43,6 +43,7 @@ fn udp_between(
         late: if_full(earlier.late, later.late),
         corrupt: if_full(earlier.corrupt, later.corrupt),
         socket_drops: if_full(earlier.socket_drops, later.socket_drops),
+        ce: (later.ce > 0).then(|| increase(earlier.ce, later.ce)),
         jitter_rfc3550_us: Some(later.jitter_rfc3550_ns as f64 / 1e3),
     }
 }

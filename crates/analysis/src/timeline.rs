@@ -601,6 +601,8 @@ mod tests {
                 granted: caudal_core::sample::Granted::default(),
                 spacing: None,
                 sequence: None,
+                marks: None,
+                ecn_seen: None,
                 delay: None,
                 trace: None,
                 failure: None,

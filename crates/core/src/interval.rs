@@ -104,6 +104,9 @@ pub struct UdpInterval {
     /// Datagrams dropped at the receiving socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_drops: Option<u64>,
+    /// Datagrams marked CE, congestion experienced; absent where none has been since the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ce: Option<u64>,
     /// RFC 3550 jitter at its end, µs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_rfc3550_us: Option<f64>,

@@ -17,6 +17,7 @@ pub mod interface;
 pub mod interval;
 pub mod lab_link;
 pub mod loss;
+pub mod marks;
 pub mod opening;
 pub mod path;
 pub mod plan;

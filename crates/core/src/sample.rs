@@ -1,6 +1,7 @@
 //! Readings of counters that only grow: rates are derived from two of them.
 
 use crate::loss::ImplausibleLoss;
+use crate::marks::ArrivedMarks;
 use crate::plan::{Direction, Pacing, PlannedFlow};
 use crate::readings::{ReceiverReadings, SenderReadings};
 use crate::sequence::SequenceCounts;
@@ -77,6 +78,15 @@ pub struct TcpSnapshot {
     pub duplicate_sacks: Option<u64>,
     /// Reordering events.
     pub reordering_seen: Option<u64>,
+    /// `true` when both ends agreed on ECN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+    /// Segments delivered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<u64>,
+    /// Of these, segments that the receiver reported as marked CE.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered_ce: Option<u64>,
 }
 
 /// A sender's counters.
@@ -133,6 +143,9 @@ pub struct ReceiverCounters {
     pub lost: u64,
     /// Datagrams the kernel dropped because the receiving socket's buffer was full.
     pub socket_drops: u64,
+    /// Datagrams marked CE, congestion experienced.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ce: u64,
     /// Interarrival jitter after RFC 3550, ns.
     pub jitter_rfc3550_ns: u64,
     /// System calls for receiving.
@@ -283,6 +296,12 @@ pub struct FlowEnd {
     /// The exact counts of datagrams (UDP receiver).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<SequenceCounts>,
+    /// The marks with which datagrams arrived (UDP receiver).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<ArrivedMarks>,
+    /// `true` when segments arrived as those of an ECN-capable transport (TCP receiver).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn_seen: Option<bool>,
     /// Delay variation (UDP receiver).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<DelaySummary>,
@@ -314,6 +333,8 @@ impl FlowEnd {
             granted: Granted::default(),
             spacing: None,
             sequence,
+            marks: None,
+            ecn_seen: None,
             delay: None,
             trace: None,
             failure: None,

@@ -57,6 +57,7 @@ fn without_udp_probe(phase: &QualityPlan, opened: &[u32]) -> Option<ReducedPlan>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use caudal_core::marks::Ecn;
     use caudal_core::plan::{BulkPlan, Directions, Omit, Pacing, Rate, TestEnd, UdpPlan};
     use std::time::Duration;
 
@@ -76,6 +77,7 @@ mod tests {
             },
             verify: false,
             pacing: Pacing::Precise,
+            ecn: Ecn::NotEct,
         })
     }
 

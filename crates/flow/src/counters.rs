@@ -40,6 +40,8 @@ pub struct FlowCounters {
     pub(crate) corrupt: AtomicU64,
     /// Datagrams missing so far.
     pub(crate) lost: AtomicU64,
+    /// Datagrams marked CE.
+    pub(crate) ce: AtomicU64,
     /// RFC 3550 jitter, ns.
     pub(crate) jitter_ns: AtomicU64,
     /// Monotonic time of the first payload, ns; 0 before.
@@ -145,6 +147,7 @@ impl FlowCounters {
             corrupt: self.corrupt.load(Relaxed),
             lost: self.lost.load(Relaxed),
             socket_drops: 0,
+            ce: self.ce.load(Relaxed),
             jitter_rfc3550_ns: self.jitter_ns.load(Relaxed),
             calls: self.calls.load(Relaxed),
             cpu_ns: self.cpu_ns(),

@@ -4,6 +4,7 @@ use super::counters::FlowCounters;
 use super::datagram_format::{SenderClock, Stamp};
 use caudal_analysis::delay::{DelayVariation, JitterRfc3550};
 use caudal_analysis::sequence::{RunningCounts, SequenceTracker};
+use caudal_core::marks::{ArrivedMarks, MarkCounter};
 use caudal_core::plan::DatagramSizes;
 use caudal_core::sample::DelaySummary;
 use caudal_core::sequence::SequenceCounts;
@@ -56,6 +57,7 @@ pub struct DatagramAccount {
     sequence: SequenceTracker,
     bytes: u64,
     corrupt: u64,
+    marks: MarkCounter,
     jitter: JitterRfc3550,
     variation: DelayVariation,
     transit: TransitTimes,
@@ -72,6 +74,7 @@ impl DatagramAccount {
             sequence: SequenceTracker::new(),
             bytes: 0,
             corrupt: 0,
+            marks: MarkCounter::default(),
             jitter: JitterRfc3550::new(),
             variation: DelayVariation::new(),
             transit: TransitTimes::default(),
@@ -115,6 +118,17 @@ impl DatagramAccount {
     /// Counts a datagram that is damaged.
     pub(super) const fn add_corrupt(&mut self) {
         self.corrupt += 1;
+    }
+
+    /// Adds datagrams that arrived with this TOS byte or traffic class.
+    #[inline]
+    pub(super) fn add_marks(&mut self, tos: u8, datagrams: u64) {
+        self.marks.add(tos, datagrams);
+    }
+
+    /// The marks with which datagrams arrived; `None` where the kernel did not tell.
+    pub(super) fn marks(&self) -> Option<ArrivedMarks> {
+        self.marks.counts()
     }
 
     /// `true` when a datagram has the length, and where it is verified the payload, that belongs to its number.
@@ -167,6 +181,7 @@ impl DatagramAccount {
         counters
             .corrupt
             .store(self.corrupt + counts.absurd, Relaxed);
+        counters.ce.store(self.marks.ce(), Relaxed);
         counters.lost.store(self.lost(announced), Relaxed);
         counters.jitter_ns.store(self.jitter_ns(), Relaxed);
         if self.transit.count > 0 {

@@ -74,9 +74,11 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
             result => result,
         };
         let sent = flow.signals.expected_datagrams();
+        let marks = account.marks();
         let (sequence, delay) = account.finish(sent.or(self.reader.announced()));
         TaskOutcome {
             sequence: Some(sequence),
+            marks,
             delay: Some(delay),
             ..TaskOutcome::from_result(result)
         }
@@ -190,7 +192,10 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
             if self.reader.is_source(message.source) {
                 let arrived_ns = clock.arrival_ns(R::CLOCK, &message);
                 let before = account.bytes();
-                self.take(socket, account, message.data, message.segment, arrived_ns);
+                let taken = self.take(socket, account, message.data, message.segment, arrived_ns);
+                if let Some(tos) = message.tos {
+                    account.add_marks(tos, taken);
+                }
                 if let Some(limit) = limit {
                     let (bytes, payload) = (message.data.len() as u64, account.bytes() - before);
                     if limit
@@ -231,7 +236,7 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         has_strays
     }
 
-    /// Takes what the kernel handed over in one piece: one datagram, or several of one length.
+    /// Takes what the kernel handed over in one piece, one datagram or several of one length: the number of those that are the flow's.
     #[inline]
     fn take(
         &mut self,
@@ -240,7 +245,8 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         data: &[u8],
         segment: usize,
         arrived_ns: u64,
-    ) {
+    ) -> u64 {
+        let mut taken = 0;
         let mut run: Option<DatagramRun> = None;
         let mut is_timed = false;
         for datagram in data.chunks(segment.max(1)) {
@@ -266,10 +272,12 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
                 account.add_run(complete);
             }
             run = extended.or(Some(DatagramRun::new(sequence, length)));
+            taken += 1;
         }
         if let Some(complete) = run {
             account.add_run(complete);
         }
+        taken
     }
 }
 

@@ -1,6 +1,7 @@
 //! The receiving end of a TCP flow.
 
 use super::counters::FlowCounters;
+use super::tcp_state::ecn_seen;
 use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use super::wakeup_threshold::WakeupThreshold;
 use crate::socket::is_retryable;
@@ -97,7 +98,13 @@ impl TcpReceiver {
     /// The task of the flow's thread.
     pub fn into_task(self) -> FlowWork {
         FlowWork::new(self.mode.buffer(), move |flow| match flow.socket.tcp() {
-            Some(stream) => TaskOutcome::from_result(self.receive(stream, flow)),
+            Some(stream) => {
+                let result = self.receive(stream, flow);
+                TaskOutcome {
+                    ecn_seen: ecn_seen(stream),
+                    ..TaskOutcome::from_result(result)
+                }
+            }
             None => TaskOutcome::default(),
         })
     }

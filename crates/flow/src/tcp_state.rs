@@ -4,6 +4,17 @@ use caudal_core::sample::TcpSnapshot;
 use caudal_sys::tcp::{TcpInfo, tcp_info};
 use std::net::TcpStream;
 
+/// ECN was negotiated. Source: include/uapi/linux/tcp.h, `TCPI_OPT_ECN`.
+const OPTION_ECN: u8 = 8;
+/// A segment of an ECN-capable transport arrived, `TCPI_OPT_ECN_SEEN`.
+const OPTION_ECN_SEEN: u8 = 16;
+
+/// Whether segments have arrived as those of an ECN-capable transport; `None` where both ends did not agree on ECN.
+pub fn ecn_seen(stream: &TcpStream) -> Option<bool> {
+    let options = tcp_info(stream).ok()?.options;
+    (options & OPTION_ECN != 0).then_some(options & OPTION_ECN_SEEN != 0)
+}
+
 /// The kernel's account of a connection; `None` when it gives none.
 pub fn tcp_state(stream: &TcpStream) -> Option<TcpSnapshot> {
     tcp_info(stream).ok().map(|info| from_info(&info))
@@ -35,5 +46,8 @@ fn from_info(info: &TcpInfo) -> TcpSnapshot {
         timeouts: info.total_rto.map(u64::from),
         duplicate_sacks: info.dsack_dups.map(u64::from),
         reordering_seen: info.reord_seen.map(u64::from),
+        ecn: Some(info.options & OPTION_ECN != 0),
+        delivered: info.delivered.map(u64::from),
+        delivered_ce: info.delivered_ce.map(u64::from),
     }
 }

@@ -6,6 +6,7 @@ use super::tcp_state::tcp_state;
 use super::test_limit::TestLimit;
 use crate::socket::DataSocket;
 use crate::wakeup::Waker;
+use caudal_core::marks::ArrivedMarks;
 use caudal_core::plan::PlannedFlow;
 use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, Granted, ReceiverCounters, Role, Sample, Spacing, TcpSnapshot,
@@ -95,6 +96,10 @@ pub struct TaskOutcome {
     pub spacing: Option<Spacing>,
     /// The exact account of datagrams (UDP receiver).
     pub sequence: Option<SequenceCounts>,
+    /// `true` when segments arrived as those of an ECN-capable transport (TCP receiver).
+    pub ecn_seen: Option<bool>,
+    /// The marks with which datagrams arrived (UDP receiver).
+    pub marks: Option<ArrivedMarks>,
     /// Delay variation (UDP receiver).
     pub delay: Option<DelaySummary>,
     /// The reason why the flow ended before its time.
@@ -277,6 +282,8 @@ impl FlowThread {
             granted: self.granted.clone(),
             spacing: self.outcome.spacing,
             sequence: self.outcome.sequence.clone(),
+            marks: self.outcome.marks.clone(),
+            ecn_seen: self.outcome.ecn_seen,
             delay: self.outcome.delay,
             trace: self.trace(),
             failure: self.outcome.failure.clone(),

@@ -350,6 +350,8 @@ impl LoadedLog {
             advice: Vec::new(),
             intervals: self.intervals(),
             confidence: CONFIDENCE,
+            marks_up: None,
+            marks_down: None,
             cpu: None,
             cut_short: None,
         }))

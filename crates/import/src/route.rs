@@ -109,6 +109,7 @@ impl RouteLog {
             mtu: None,
             routes: None,
             flows: Vec::new(),
+            marks: Vec::new(),
             changes: Vec::new(),
             between_ends: None,
             duplex: None,

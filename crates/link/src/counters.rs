@@ -18,6 +18,12 @@ pub struct FrameTotals {
 }
 
 impl FrameTotals {
+    /// `true` for none.
+    #[must_use]
+    pub const fn is_zero(&self) -> bool {
+        self.frames == 0 && self.bytes == 0
+    }
+
     /// Adds one frame.
     pub fn add(&mut self, frame: &Frame) {
         self.frames += 1;
@@ -60,6 +66,8 @@ pub enum DropReason {
     Red,
     /// Dropped by CoDel.
     Codel,
+    /// Dropped by a dual queue.
+    Dual,
     /// Lost on the link.
     Loss,
     /// Damaged, as its check sequence shows.
@@ -82,10 +90,11 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::QueueFull,
         Self::Red,
         Self::Codel,
+        Self::Dual,
         Self::Loss,
         Self::CheckSequence,
         Self::Policed,
@@ -103,6 +112,7 @@ impl fmt::Display for DropReason {
             Self::QueueFull => "queue full",
             Self::Red => "RED",
             Self::Codel => "CoDel",
+            Self::Dual => "dual queue",
             Self::Loss => "loss",
             Self::CheckSequence => "check sequence",
             Self::Policed => "policed",
@@ -128,6 +138,9 @@ pub struct FrameCounters {
     pub delivered: FrameTotals,
     /// Frames that were dropped, by reason.
     pub dropped: Drops,
+    /// Frames that were marked CE, congestion experienced, and not dropped.
+    #[serde(default, skip_serializing_if = "FrameTotals::is_zero")]
+    pub marked: FrameTotals,
 }
 
 impl FrameCounters {
@@ -135,6 +148,7 @@ impl FrameCounters {
     pub(crate) fn merge_inner(&mut self, inner: &Self) {
         self.added += inner.added;
         self.dropped += inner.dropped;
+        self.marked += inner.marked;
     }
 
     /// Counts `frame` as dropped for `reason`.

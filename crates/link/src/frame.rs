@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::ecn;
+use caudal_core::marks::Ecn;
 use caudal_stats::random::mix;
 
 use crate::segmentation::FrameSegment;
@@ -59,6 +61,8 @@ pub struct Frame {
     pub pause_quanta: Option<u16>,
     /// `true` when it was damaged in a way that its check sequence does not show.
     pub corrupted: bool,
+    /// The ECN field of its packet.
+    pub ecn: Ecn,
     content: Option<Content>,
     length: u32,
 }
@@ -100,6 +104,7 @@ impl Frame {
             flow: 0,
             pause_quanta: None,
             corrupted: false,
+            ecn: Ecn::NotEct,
             content: None,
             length: length.max(MIN_FRAME_BYTES),
         }
@@ -130,6 +135,7 @@ impl Frame {
         frame.destination = address(0);
         frame.source = address(6);
         frame.flow = flow_hash(bytes);
+        frame.ecn = ecn::field(bytes);
         frame
     }
 
@@ -210,13 +216,41 @@ impl Frame {
     }
 
     /// Inverts bit `position`, modulo the length, behind the Ethernet header.
-    pub(crate) fn flip_bit(&mut self, position: u64) {
-        self.corrupted = true;
+    /// This frame with an ECN field, for frames without their bytes.
+    #[must_use]
+    pub const fn with_ecn(mut self, ecn: Ecn) -> Self {
+        self.ecn = ecn;
+        self
+    }
+
+    /// Marks its packet CE, where it is one of an ECN-capable transport; `false` where it is not.
+    pub(crate) fn mark_ce(&mut self) -> bool {
+        if self.ecn.is_not_ect() {
+            return false;
+        }
+        if self.ecn != Ecn::Ce {
+            self.ecn = Ecn::Ce;
+            if let Some(bytes) = self.whole_bytes() {
+                ecn::set_ce(bytes);
+            }
+        }
+        true
+    }
+
+    /// Its own bytes, to be changed.
+    fn whole_bytes(&mut self) -> Option<&mut [u8]> {
         if let Some(Content::Segment(segment)) = &self.content {
             self.content = Some(Content::Whole(segment.bytes().into()));
         }
-        if let Some(Content::Whole(bytes)) = &mut self.content {
-            let bytes = Arc::make_mut(bytes);
+        match &mut self.content {
+            Some(Content::Whole(bytes)) => Some(Arc::make_mut(bytes)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn flip_bit(&mut self, position: u64) {
+        self.corrupted = true;
+        if let Some(bytes) = self.whole_bytes() {
             let bits = (bytes.len().saturating_sub(HEADER_BYTES as usize) * 8) as u64;
             if bits > 0 {
                 let bit = position % bits;

@@ -6,6 +6,7 @@ use caudal_topology::QueueLimit;
 
 use crate::codel::Codel;
 use crate::counters::{DropReason, FrameCounters, FrameTotals};
+use crate::dual_queue::{DualQueue, Verdict};
 use crate::frame::Frame;
 use crate::histogram::DurationHistogram;
 use crate::occupancy::Occupancy;
@@ -22,6 +23,8 @@ pub enum QueueDiscipline {
     Red(Red),
     /// Controlled delay, in addition to drop-tail.
     Codel(Codel),
+    /// A dual queue with coupled marking (RFC 9332).
+    Dual(DualQueue),
 }
 
 /// A queue of frames.
@@ -35,6 +38,8 @@ pub struct Queue {
     frames_over_time: Occupancy,
     bytes_over_time: Occupancy,
     delays: DurationHistogram,
+    /// `true` to mark packets of ECN-capable transports instead of dropping them early.
+    marks: bool,
 }
 
 impl Queue {
@@ -49,7 +54,15 @@ impl Queue {
             frames_over_time: Occupancy::default(),
             bytes_over_time: Occupancy::default(),
             delays: DurationHistogram::default(),
+            marks: false,
         }
+    }
+
+    /// This queue, which marks packets of ECN-capable transports CE where its discipline would drop them early.
+    #[must_use]
+    pub const fn with_marks(mut self, marks: bool) -> Self {
+        self.marks = marks;
+        self
     }
 
     /// An empty drop-tail queue.
@@ -61,7 +74,20 @@ impl Queue {
     /// `true` when no frame waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.frames.is_empty() && self.scalable_frames() == 0
+    }
+
+    /// The frames of the scalable queue of a dual one.
+    fn scalable_frames(&self) -> usize {
+        match &self.discipline {
+            QueueDiscipline::Dual(dual) => dual.scalable().len(),
+            _ => 0,
+        }
+    }
+
+    /// All frames.
+    fn length(&self) -> u64 {
+        (self.frames.len() + self.scalable_frames()) as u64
     }
 
     /// Its length in bytes.
@@ -74,7 +100,7 @@ impl Queue {
     #[must_use]
     pub fn held(&self) -> FrameTotals {
         FrameTotals {
-            frames: self.frames.len() as u64,
+            frames: self.length(),
             bytes: self.bytes,
         }
     }
@@ -91,27 +117,43 @@ impl Queue {
 
     /// The frame at its head.
     pub(crate) fn front(&self) -> Option<&Frame> {
-        self.frames.front().map(|(_, frame)| frame)
+        let first = match &self.discipline {
+            QueueDiscipline::Dual(dual) if dual.is_scalable_next(self.frames.front()) => {
+                dual.scalable().front()
+            }
+            _ => self.frames.front(),
+        };
+        first.map(|(_, frame)| frame)
     }
 
     /// Adds `frame` at `now`, or drops it.
     pub(crate) fn enqueue(&mut self, now: SimTime, frame: Frame, counters: &mut FrameCounters) {
         let bytes = u64::from(frame.length());
         let has_room = match self.limit {
-            QueueLimit::Frames(max) => (self.frames.len() as u64) < max,
+            QueueLimit::Frames(max) => self.length() < max,
             QueueLimit::Bytes(max) => self.bytes.saturating_add(bytes) <= max.get(),
             QueueLimit::None => true,
         };
         if !has_room {
             return counters.drop(&frame, DropReason::QueueFull);
         }
+        let mut frame = frame;
         if let QueueDiscipline::Red(red) = &mut self.discipline
             && !red.admit(now, self.bytes, &frame)
         {
-            return counters.drop(&frame, DropReason::Red);
+            // Above the upper threshold the queue is beyond what marks can hold back.
+            if !(self.marks && red.is_below_max() && frame.mark_ce()) {
+                return counters.drop(&frame, DropReason::Red);
+            }
+            counters.marked.add(&frame);
         }
         self.bytes += bytes;
-        self.frames.push_back((now, frame));
+        match &mut self.discipline {
+            QueueDiscipline::Dual(dual) if DualQueue::is_scalable(&frame) => {
+                dual.enqueue(now, frame);
+            }
+            _ => self.frames.push_back((now, frame)),
+        }
         self.update_occupancy(now);
     }
 
@@ -122,7 +164,7 @@ impl Queue {
         counters: &mut FrameCounters,
     ) -> Option<(SimTime, Frame)> {
         loop {
-            let Some((since, frame)) = self.frames.pop_front() else {
+            let Some((since, mut frame, is_scalable)) = self.take(now) else {
                 if let QueueDiscipline::Codel(codel) = &mut self.discipline {
                     codel.on_empty();
                 }
@@ -130,25 +172,71 @@ impl Queue {
             };
             self.bytes -= u64::from(frame.length());
             self.update_occupancy(now);
-            if let QueueDiscipline::Red(red) = &mut self.discipline
-                && self.frames.is_empty()
-            {
-                red.on_empty(now);
-            }
             let delay_ns = now.ns_since(since);
-            if let QueueDiscipline::Codel(codel) = &mut self.discipline
-                && codel.should_drop(now, delay_ns, self.bytes)
-            {
-                counters.drop(&frame, DropReason::Codel);
-                continue;
+            let bytes = self.bytes;
+            let (verdict, reason) = match &mut self.discipline {
+                QueueDiscipline::DropTail => (Verdict::Forward, DropReason::QueueFull),
+                QueueDiscipline::Red(red) => {
+                    if self.frames.is_empty() {
+                        red.on_empty(now);
+                    }
+                    (Verdict::Forward, DropReason::Red)
+                }
+                QueueDiscipline::Codel(codel) => {
+                    let verdict = match codel.should_drop(now, delay_ns, bytes) {
+                        false => Verdict::Forward,
+                        true if self.marks && !frame.ecn.is_not_ect() => Verdict::Mark,
+                        true => Verdict::Drop,
+                    };
+                    (verdict, DropReason::Codel)
+                }
+                QueueDiscipline::Dual(dual) => {
+                    let verdict = match is_scalable {
+                        true => dual.of_scalable(delay_ns),
+                        false => dual.of_classic(&frame),
+                    };
+                    (verdict, DropReason::Dual)
+                }
+            };
+            match verdict {
+                Verdict::Drop => {
+                    counters.drop(&frame, reason);
+                    continue;
+                }
+                Verdict::Mark => {
+                    frame.mark_ce();
+                    counters.marked.add(&frame);
+                }
+                Verdict::Forward => {}
             }
             self.delays.record(delay_ns);
             return Some((since, frame));
         }
     }
 
+    /// The next frame, with whether it is of the scalable queue of a dual one.
+    fn take(&mut self, now: SimTime) -> Option<(SimTime, Frame, bool)> {
+        let QueueDiscipline::Dual(dual) = &mut self.discipline else {
+            let (since, frame) = self.frames.pop_front()?;
+            return Some((since, frame, false));
+        };
+        let classic = self.frames.front();
+        dual.update(now, classic.map_or(0, |(since, _)| now.ns_since(*since)));
+        let is_scalable = dual.is_scalable_next(classic);
+        let (since, frame) = match is_scalable {
+            true => dual.dequeue(),
+            false => self.frames.pop_front(),
+        }?;
+        let is_other_waiting = match is_scalable {
+            true => !self.frames.is_empty(),
+            false => !dual.scalable().is_empty(),
+        };
+        dual.departed(frame.length(), is_scalable, is_other_waiting);
+        Some((since, frame, is_scalable))
+    }
+
     fn update_occupancy(&mut self, now: SimTime) {
-        self.frames_over_time.set(now, self.frames.len() as u64);
+        self.frames_over_time.set(now, self.length());
         self.bytes_over_time.set(now, self.bytes);
     }
 }

@@ -74,6 +74,11 @@ impl Red {
     }
 
     /// Notes that the queue is empty from `now` on.
+    /// `true` while the average is below the upper threshold.
+    pub(crate) const fn is_below_max(&self) -> bool {
+        self.average() < self.max_threshold
+    }
+
     pub(crate) fn on_empty(&mut self, now: SimTime) {
         self.idle_since = Some(now);
     }

@@ -19,6 +19,8 @@ pub struct Shaper {
     queue: Queue,
     /// A frame that reached the head when the queue dropped a smaller one, and waits for tokens.
     head: Option<Frame>,
+    /// The time of the latest arrival: nothing leaves before it.
+    arrived_at: SimTime,
     counters: FrameCounters,
 }
 
@@ -30,6 +32,7 @@ impl Shaper {
             bucket,
             queue,
             head: None,
+            arrived_at: SimTime::START,
             counters: FrameCounters::default(),
         }
     }
@@ -42,6 +45,7 @@ impl Stage for Shaper {
 
     fn offer(&mut self, now: SimTime, frame: Frame, out: &mut Vec<TimedFrame>) {
         self.advance(now, out);
+        self.arrived_at = self.arrived_at.max(now);
         self.counters.offered.add(&frame);
         if self.bucket.exceeds_capacity(&frame) {
             return self.counters.drop(&frame, DropReason::Policed);
@@ -51,6 +55,8 @@ impl Stage for Shaper {
             return out.push(TimedFrame { at: now, frame });
         }
         self.queue.enqueue(now, frame, &mut self.counters);
+        // In a dual queue it may be the next one, before a longer frame that waits for tokens.
+        self.advance(now, out);
     }
 
     fn counters(&self) -> FrameCounters {
@@ -59,7 +65,7 @@ impl Stage for Shaper {
 
     fn next_event(&self) -> Option<SimTime> {
         let first = self.head.as_ref().or_else(|| self.queue.front());
-        first.map(|frame| self.bucket.available_at(frame))
+        first.map(|frame| self.bucket.available_at(frame).max(self.arrived_at))
     }
 
     fn advance(&mut self, now: SimTime, out: &mut Vec<TimedFrame>) {

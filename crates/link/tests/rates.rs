@@ -3,12 +3,14 @@
 
 use std::time::Duration;
 
+use caudal_core::marks::Ecn;
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_link::balancer::{Balancer, BranchSelection};
 use caudal_link::bucket::TokenBucket;
 use caudal_link::codel::Codel;
 use caudal_link::counters::DropReason;
 use caudal_link::delay::Delay;
+use caudal_link::dual_queue::DualQueue;
 use caudal_link::frame::Frame;
 use caudal_link::pipeline::Pipeline;
 use caudal_link::policer::Policer;
@@ -245,6 +247,103 @@ fn red_and_codel_keep_the_queue_shorter_than_drop_tail() {
         "{red} ms, {early}"
     );
     assert!(codel < 250.0 && head > 0.1, "{codel} ms, {head}");
+}
+
+/// What became of packets with an ECN field: those that arrived, those marked CE of them, and the longest queueing delay, ms.
+#[derive(Debug, Default, Clone, Copy)]
+struct Arrived {
+    offered: u64,
+    frames: u64,
+    marked: u64,
+    wait_max_ms: f64,
+}
+
+/// 20 s of offered frames over 10 Mbit/s: each second frame of a pair that `share` of 20 gives to `scalable` has ECT(1), the others `classic`.
+fn marked(queue: Queue, classic: Ecn, scalable_of_20: u64, gap_ns: u64) -> [Arrived; 2] {
+    let mut line = line(megabits(10), queue);
+    let mut out = Vec::new();
+    let frames = 20_000_000_000 / gap_ns;
+    let is_scalable = |id: u64| id % 20 < scalable_of_20;
+    let mut arrived = [Arrived::default(); 2];
+    for id in 0..frames {
+        let ecn = if is_scalable(id) { Ecn::Ect1 } else { classic };
+        arrived[usize::from(is_scalable(id))].offered += 1;
+        line.offer(
+            SimTime::from_ns(id * gap_ns),
+            full_frame(id).with_ecn(ecn),
+            &mut out,
+        );
+    }
+    line.advance(END, &mut out);
+    assert!(line.counters().is_balanced(line.held()));
+    let marks = out.iter().filter(|one| one.frame.ecn == Ecn::Ce).count() as u64;
+    assert_eq!(
+        line.counters().marked.frames,
+        marks,
+        "each mark is counted once"
+    );
+    for one in &out {
+        let of = &mut arrived[usize::from(is_scalable(one.frame.id))];
+        of.frames += 1;
+        of.marked += u64::from(one.frame.ecn == Ecn::Ce);
+        let wait_ns = one.at.as_ns() - one.frame.id * gap_ns;
+        of.wait_max_ms = of.wait_max_ms.max(wait_ns as f64 / 1e6);
+    }
+    arrived
+}
+
+#[test]
+fn packets_of_capable_transports_are_marked_and_not_dropped_early() {
+    let codel = || QueueDiscipline::Codel(Codel::default());
+    let limit = QueueLimit::None;
+    // A tenth more than the line carries, for which CoDel drops, or marks what it would drop.
+    let queue = Queue::new(limit, codel()).with_marks(true);
+    let [capable, _] = marked(queue, Ecn::Ect0, 0, 1_109_000);
+    assert_eq!(capable.frames, capable.offered);
+    assert!(capable.marked > 100, "{capable:?}");
+    let queue = Queue::new(limit, codel()).with_marks(true);
+    let [other, _] = marked(queue, Ecn::NotEct, 0, 1_109_000);
+    assert!(
+        other.marked == 0 && other.frames < other.offered,
+        "{other:?}"
+    );
+    // Without the setting all are dropped.
+    let [capable, _] = marked(Queue::new(limit, codel()), Ecn::Ect0, 0, 1_109_000);
+    assert!(
+        capable.marked == 0 && capable.frames < capable.offered,
+        "{capable:?}"
+    );
+}
+
+#[test]
+fn a_dual_queue_couples_marks_to_drops_and_keeps_scalable_packets_fast() {
+    let dual = || {
+        let dual = DualQueue::new(Duration::from_millis(15), Rng::new(7, 0));
+        Queue::new(QueueLimit::None, QueueDiscipline::Dual(dual))
+    };
+    // 10.6 Mbit/s offered to 10, a twentieth of it scalable.
+    let [classic, scalable] = marked(dual(), Ecn::NotEct, 1, 1_160_000);
+    assert_eq!(
+        scalable.frames, scalable.offered,
+        "marks alone hold it back"
+    );
+    assert!(scalable.wait_max_ms < 10.0, "{scalable:?}");
+    let dropped = 1.0 - classic.frames as f64 / classic.offered as f64;
+    let marks = scalable.marked as f64 / scalable.frames as f64;
+    assert!((0.03..0.2).contains(&dropped), "{classic:?}");
+    // RFC 9332: p_CL = 2 p', p_C = p'^2, as means over a controller that moves.
+    let coupled = 2.0 * dropped.sqrt();
+    assert!(
+        (marks / coupled - 1.0).abs() < 0.2,
+        "{marks} marked, {coupled} coupled"
+    );
+    // Below the rate of the line nothing is marked or dropped.
+    let [classic, scalable] = marked(dual(), Ecn::NotEct, 1, 1_300_000);
+    assert_eq!((classic.frames, scalable.marked), (classic.offered, 0));
+    // Packets with ECT(0) wait with the others and are marked where those are dropped, until marks alone do not hold the load back.
+    let [capable, _] = marked(dual(), Ecn::Ect0, 0, 1_160_000);
+    let dropped = capable.offered - capable.frames;
+    assert!(capable.marked > 2 * dropped && dropped > 0, "{capable:?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub mod end_to_end;
 pub mod flow_answers;
 pub mod hop_capacity;
 mod line_fit;
+pub mod mark_probe;
 pub mod narrow_capacity;
 pub mod prober;
 mod rate_estimate;

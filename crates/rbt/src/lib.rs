@@ -24,7 +24,7 @@ pub use error::{AbortCode, TransferError};
 pub use handshake::{
     AcceptedSession, Grant, Initiator, InitiatorStatus, Proposal, Responder, Response,
 };
-pub use receiver::{BlockReceiver, Ecn, ReceiverCounts, ReceiverStatus};
+pub use receiver::{BlockReceiver, ReceiverCounts, ReceiverStatus};
 pub use sender::{BlockSender, SenderCounts, SenderStatus, Transmit};
 pub use source::{BlockSource, MemoryContent};
 pub use wire::VERSION;

@@ -74,10 +74,15 @@ fn queue(queue: &QueueSetup) -> Option<String> {
         QueueLimit::None if queue.discipline == Discipline::DropTail => return None,
         QueueLimit::None => "unlimited".to_owned(),
     };
-    Some(match queue.discipline {
+    let discipline = match queue.discipline {
         Discipline::DropTail => format!("queue {limit}"),
         Discipline::Red { .. } => format!("RED queue {limit}"),
         Discipline::Codel { .. } => format!("CoDel queue {limit}"),
+        Discipline::Dual { .. } => format!("dual queue {limit}"),
+    };
+    Some(match queue.ecn {
+        true => format!("{discipline}, marks ECN"),
+        false => discipline,
     })
 }
 

@@ -386,7 +386,10 @@ pub struct QueueFile {
     /// The queueing discipline. Default `drop-tail`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<DisciplineFile>,
-    /// CoDel: the acceptable queueing delay. Default 5 ms.
+    /// RED and CoDel: mark packets of ECN-capable transports CE instead of dropping them. Default `false`; a dual queue always does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+    /// CoDel: the acceptable queueing delay. Default 5 ms. Dual queue: that of traffic that is not scalable. Default 15 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TimeValue>,
     /// CoDel: the interval over which the delay is observed. Default 100 ms.
@@ -413,6 +416,8 @@ pub enum DisciplineFile {
     Red,
     /// Controlled delay (RFC 8289).
     Codel,
+    /// A dual queue with coupled marking for L4S (RFC 9332): packets with ECT(1) or CE wait in a queue of their own.
+    Dual,
 }
 
 /// A random delay drawn for each frame.

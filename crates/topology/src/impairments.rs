@@ -109,6 +109,8 @@ pub struct QueueSetup {
     pub limit: QueueLimit,
     /// The queueing discipline.
     pub discipline: Discipline,
+    /// `true` where packets of ECN-capable transports are marked instead of dropped early.
+    pub ecn: bool,
 }
 
 impl Default for QueueSetup {
@@ -117,6 +119,7 @@ impl Default for QueueSetup {
         Self {
             limit: QueueLimit::None,
             discipline: Discipline::DropTail,
+            ecn: false,
         }
     }
 }
@@ -152,6 +155,11 @@ pub enum Discipline {
         target: Duration,
         /// The interval over which the delay is observed.
         interval: Duration,
+    },
+    /// A dual queue with coupled marking (RFC 9332).
+    Dual {
+        /// The queueing delay of traffic that is not scalable.
+        target: Duration,
     },
 }
 

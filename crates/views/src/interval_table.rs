@@ -171,6 +171,10 @@ fn udp_sum(row: &IntervalRow, direction: Direction) -> Option<UdpInterval> {
         late: sum(|udp| udp.late),
         corrupt: sum(|udp| udp.corrupt),
         socket_drops: sum(|udp| udp.socket_drops),
+        ce: flows
+            .iter()
+            .filter_map(|udp| udp.ce)
+            .reduce(u64::saturating_add),
         jitter_rfc3550_us: jitter.map(|total| total / flows.len() as f64),
     })
 }

@@ -17,7 +17,6 @@ pub mod acceptance;
 pub mod access_token;
 pub mod authentication;
 pub mod datagram;
-pub mod dscp;
 pub mod echo;
 pub mod final_report;
 pub mod frame;

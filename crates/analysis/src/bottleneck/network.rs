@@ -20,6 +20,16 @@ const MAX_OF_WINDOW: f64 = 0.5;
 /// Minimum queueing delay of bufferbloat, s, where it also doubles the round-trip time.
 const MIN_BLOAT_S: f64 = 0.03;
 
+/// The marks of congestion that a queue made, where they are what held the window back rather than losses.
+fn congestion_marks(first: &TcpSnapshot, last: &TcpSnapshot, retransmits: u64) -> Option<String> {
+    let marked = last.delivered_ce?.saturating_sub(first.delivered_ce?);
+    let delivered = last.delivered?.saturating_sub(first.delivered?);
+    (marked > retransmits && delivered > 0).then(|| {
+        let share = percent(marked as f64 / delivered as f64);
+        format!("a queue on the path marked {marked} segments CE ({share})")
+    })
+}
+
 /// The network as what limits a connection that nothing else did.
 pub(super) fn limited_by_network(
     evidence: &Evidence<'_>,
@@ -33,6 +43,13 @@ pub(super) fn limited_by_network(
     let retransmits = last.retransmits.saturating_sub(first.retransmits);
     let outstanding = format!("data was outstanding {} of the time", percent(busy));
     let by_congestion_window = |rtt_s: f64| {
+        if let Some(marks) = congestion_marks(first, last, retransmits) {
+            let times = round_trips(rtt_s, last);
+            let evidence = format!(
+                "{marks}, to which the congestion control answers as to losses; {outstanding}, {times}"
+            );
+            return LimitedBy::because(Cause::CongestionMarks, Bottleneck::Network, evidence);
+        }
         LimitedBy::new(
             Bottleneck::Network,
             format!(

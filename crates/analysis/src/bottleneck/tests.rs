@@ -252,6 +252,25 @@ fn timeouts_that_take_the_time_are_the_evidence() {
 }
 
 #[test]
+fn a_queue_that_marks_congestion_is_named_where_it_marked_more_than_was_lost() {
+    let marks = |all: &mut Recorded, marked: u64, lost: u64| {
+        losses(all, lost);
+        (all.first.delivered, all.last.delivered) = (Some(1000), Some(5000));
+        (all.first.delivered_ce, all.last.delivered_ce) = (Some(10), Some(10 + marked));
+    };
+    let by = limited_by(|all| marks(all, 200, 0));
+    let expected = (Bottleneck::Network, Some(Cause::CongestionMarks));
+    assert_eq!((by.limit, by.cause), expected, "{}", by.evidence);
+    assert!(
+        by.evidence.contains("200 segments CE (5 %)"),
+        "{}",
+        by.evidence
+    );
+    assert_ne!(limited_by(|all| marks(all, 2, 3)).cause, expected.1);
+    assert_ne!(limited_by(|all| marks(all, 0, 0)).cause, expected.1);
+}
+
+#[test]
 fn a_connection_still_in_slow_start_is_named() {
     assert_eq!(
         found(|all| all.sender.slow_start = 80),

@@ -3,6 +3,7 @@
 use super::outlier::SlowestRoundTrips;
 use caudal_core::echo::ClockOffsetLine;
 use caudal_core::loss::RefusedSends;
+use caudal_core::marks::MarkCounter;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -84,6 +85,8 @@ pub struct EchoSeries {
     pub late: u64,
     /// Replies to messages that had been answered already.
     pub duplicate: u64,
+    /// The marks with which replies arrived (UDP).
+    pub marks: MarkCounter,
     /// Messages beside the others that the kernel timestamped.
     pub stamped: Vec<StampedRoundTrip>,
     /// The longest round trips, the first message's included, with the kernel's account of them.

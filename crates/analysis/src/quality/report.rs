@@ -17,6 +17,8 @@ pub fn quality_report(
         phases,
         intervals,
         confidence,
+        marks_up: None,
+        marks_down: None,
         cpu: None,
         cut_short: None,
     }

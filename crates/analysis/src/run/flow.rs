@@ -28,6 +28,9 @@ pub(super) fn tcp_report(state: &TcpSnapshot) -> TcpReport {
         timeouts: state.timeouts,
         duplicate_sacks: state.duplicate_sacks,
         reordering_seen: state.reordering_seen,
+        ecn: state.ecn,
+        delivered: state.delivered,
+        delivered_ce: state.delivered_ce,
     }
 }
 
@@ -114,6 +117,7 @@ fn receiver_report(end: &FlowEnd, server: ServerAccount) -> ReceiverReport {
         report.late = Some(sequence.late);
         report.corrupt = Some(counters.corrupt);
         report.socket_drops = Some(counters.socket_drops);
+        report.marks = end.marks.clone();
         if server.is_full() || sequence.lost == 0 || sequence.loss_runs.count > 0 {
             report.loss_runs = Some(sequence.loss_runs.clone());
         }

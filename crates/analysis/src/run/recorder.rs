@@ -491,6 +491,7 @@ fn summarise_reports(reports: &[FlowReport], direction: Direction) -> Option<Dir
         receiver_cpu: None,
         tcp: (tcp != TcpSummary::default()).then_some(tcp),
         loss: (loss != Loss::default()).then_some(loss),
+        marks: None,
         delay: receivers()
             .filter_map(|end| end?.delay)
             .max_by(|a, b| a.jitter_rfc3550_us.total_cmp(&b.jitter_rfc3550_us)),

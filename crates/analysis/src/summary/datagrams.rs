@@ -6,6 +6,7 @@ use super::loss_structure::{loss_fraction_of_flows, loss_periods};
 use caudal_core::episode::Episode;
 use caudal_core::interval::ServerAccount;
 use caudal_core::loss::{Loss, LossLocation, RefusedSends};
+use caudal_core::marks::{ArrivedMarks, MarkReport};
 use caudal_core::plan::Direction;
 use caudal_core::sample::{FlowEnd, FlowRecord, ReceiverCounters};
 use caudal_core::sequence::{LossRuns, SequenceCounts};
@@ -125,6 +126,18 @@ pub(super) fn loss_episode(context: &Context<'_>, flows: &DirectionFlows<'_>) ->
             && one.overlap_s(from_s, to_s) >= (to_s - from_s) / 2.0
     };
     (!context.episodes.iter().any(is_known)).then_some(found)
+}
+
+/// The marks with which the datagrams of one direction were sent and arrived; `None` where no receiver reported them.
+pub(super) fn marks(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Option<MarkReport> {
+    let udp = context.plan.udp()?;
+    let receivers = flows.records.iter();
+    let arrived = receivers.filter_map(|record| record.receiver.as_ref()?.marks.as_ref());
+    Some(MarkReport {
+        sent_dscp: udp.bulk.dscp.unwrap_or(0),
+        sent_ecn: udp.ecn,
+        arrived: ArrivedMarks::sum(arrived)?,
+    })
 }
 
 /// The account of the datagrams of one direction.
@@ -266,6 +279,7 @@ mod tests {
             },
             verify: false,
             pacing: Pacing::Balanced,
+            ecn: caudal_core::marks::Ecn::NotEct,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::ceiling::ceiling;
 use super::context::{Context, DirectionFlows};
-use super::datagrams::{loss, loss_episode};
+use super::datagrams::{loss, loss_episode, marks};
 use super::goodput::{at_most, goodput, warm_up_intervals};
 use super::host_drops::host_drop_warnings;
 use super::levels::{Level, Levels};
@@ -18,7 +18,7 @@ use crate::timeline::MeasuredFlow;
 use caudal_core::episode::{Episode, episode_warnings};
 use caudal_core::plan::{Direction, Omit, Transport};
 use caudal_core::sample::TcpSnapshot;
-use caudal_core::summary::{DirectionSummary, RateLevel, TcpSummary};
+use caudal_core::summary::{DirectionSummary, RateLevel, TcpEcn, TcpSummary};
 use caudal_core::tcp_trace::TcpTrace;
 use caudal_core::warning::{Warning, WarningCode};
 
@@ -154,6 +154,12 @@ fn summarise_direction(
     }
     .diagnose();
     direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
+    let marks = marks(context, &flows);
+    warnings.extend(
+        marks
+            .iter()
+            .flat_map(|marks| marks.warnings(direction.in_text())),
+    );
     let lost_elsewhere = match &loss {
         Some(loss) => loss.location.and_then(|location| location.path),
         None => tcp.and_then(|tcp| tcp.retransmits),
@@ -204,6 +210,7 @@ fn summarise_direction(
         receiver_cpu: sum_of_measured(&flows, |flow| flow.receiver_cpu),
         tcp,
         loss,
+        marks,
         delay: records
             .iter()
             .filter_map(|record| record.receiver.as_ref()?.delay)
@@ -260,6 +267,27 @@ fn sum_of_measured(
         .filter(|_| !flows.measured.is_empty())
 }
 
+/// ECN of the connections of a direction; `None` where no sender told.
+fn ecn(flows: &DirectionFlows<'_>, spans: &[(TcpSnapshot, TcpSnapshot)]) -> Option<TcpEcn> {
+    let negotiated = spans.iter().map(|(_, last)| last.ecn.map(u64::from));
+    let negotiated = negotiated.sum::<Option<u64>>()?;
+    let increase = |of: fn(&TcpSnapshot) -> Option<u64>| {
+        let each = spans
+            .iter()
+            .map(|(first, last)| Some(of(last)?.saturating_sub(of(first)?)));
+        each.sum::<Option<u64>>().filter(|_| negotiated > 0)
+    };
+    let seen = flows.records.iter();
+    let seen = seen.filter_map(|record| record.receiver.as_ref()?.ecn_seen);
+    Some(TcpEcn {
+        negotiated,
+        connections: spans.len() as u64,
+        arrived_capable: seen.reduce(|a, b| a || b),
+        delivered: increase(|one| one.delivered),
+        delivered_ce: increase(|one| one.delivered_ce),
+    })
+}
+
 /// TCP over the measured part, without the warm-up before it and the connection's close after it.
 fn tcp(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Option<TcpSummary> {
     let spans: Vec<_> = flows.measured.iter().filter_map(|flow| flow.tcp).collect();
@@ -298,6 +326,7 @@ fn tcp(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Option<TcpSummary> 
             .filter_map(|tcp| tcp.rtt_us)
             .filter(|_| has_rtts)
             .max(),
+        ecn: ecn(flows, &spans),
         cwnd_max_bytes: intervals
             .iter()
             .filter_map(|tcp| tcp.cwnd_bytes)

@@ -29,6 +29,7 @@ pub(super) fn direction_warnings(
     cpu_warnings(context, flows, limited_by, warnings);
     warnings.extend(not_all_arrived(context, flows));
     warnings.extend(checksum_errors(context, flows.direction));
+    warnings.extend(ecn_warning(context, flows));
     rate_warnings(context, flows, loss, warnings);
     if let Some(loss) = loss {
         loss_warnings(flows, loss, warnings);
@@ -92,6 +93,31 @@ fn cpu_warnings(
         Transport::Udp => warning
             .with_remedy("use larger datagrams or more parallel flows; the network may give more"),
     });
+}
+
+/// The warning about connections that did not use ECN where it was asked for, or whose segments arrived without its field.
+fn ecn_warning(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Option<Warning> {
+    let asked = context.plan.tcp()?.ask_ecn == Some(true);
+    let states = flows.records.iter();
+    let states = states.filter_map(|record| record.sent()?.tcp?.ecn);
+    let (negotiated, all) =
+        states.fold((0, 0), |(some, all), one| (some + u64::from(one), all + 1));
+    let direction = flows.direction.in_text();
+    if asked && negotiated < all {
+        let message = format!(
+            "{direction}: {} of {all} connections have no ECN, though it was asked for",
+            all - negotiated
+        );
+        return Some(Warning::new(WarningCode::EcnNotUsed, message));
+    }
+    let seen = flows.records.iter();
+    let mut seen = seen.filter_map(|record| record.receiver.as_ref()?.ecn_seen);
+    seen.any(|seen| !seen).then(|| {
+        let message = format!(
+            "{direction}: both ends agreed on ECN, and no segment arrived as ECN-capable (cleared on the path)"
+        );
+        Warning::new(WarningCode::EcnChanged, message)
+    })
 }
 
 /// The warning about packets that the receiver's kernel dropped because they were damaged.

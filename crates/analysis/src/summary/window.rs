@@ -324,6 +324,7 @@ mod tests {
                 mptcp: false,
                 discard: false,
                 zero_copy: false,
+                ask_ecn: None,
             });
             let ticks = Ticks::new(Duration::from_secs(1), Duration::ZERO, None);
             let context = Context {

@@ -116,6 +116,7 @@ impl StepEvidence<'_> {
             Some(Cause::SlowStart) => self.longer(),
             Some(
                 Cause::LinkRate
+                | Cause::CongestionMarks
                 | Cause::Cpu
                 | Cause::Application
                 | Cause::Stopped

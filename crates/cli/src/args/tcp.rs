@@ -48,6 +48,9 @@ pub struct TcpArgs {
     /// The congestion control at the sender, such as cubic, reno or bbr
     #[arg(short = 'C', long, value_name = "NAME", help_heading = "TCP")]
     pub congestion: Option<String>,
+    /// Have connections ask for ECN, or not, instead of as this host's net.ipv4.tcp_ecn says; takes root where that differs
+    #[arg(long, value_name = "on|off", value_parser = on_or_off, help_heading = "TCP")]
+    pub ecn: Option<bool>,
     /// Turn Nagle's algorithm off
     #[arg(short = 'N', long, help_heading = "TCP")]
     pub nodelay: bool,
@@ -66,4 +69,13 @@ pub struct TcpArgs {
     /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `on` or `off`.
+fn on_or_off(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("give on or off".to_owned()),
+    }
 }

@@ -3,9 +3,9 @@
 use super::protocol::named;
 use super::start_time::{StartTime, start_time};
 use crate::capture::CaptureArgs;
+use caudal_core::marks::Dscp;
 use caudal_core::units::{BitRate, ByteCount, ParseUnitError, parse_duration, parse_fraction};
 use caudal_engine::Protocol;
-use caudal_wire::dscp::Dscp;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::time::Duration;

@@ -3,6 +3,7 @@
 use super::output::OutputArgs;
 use super::target::TargetArgs;
 use super::traffic::{RateArg, TrafficArgs, rate};
+use caudal_core::marks::Ecn;
 use caudal_core::plan::Pacing;
 use caudal_core::units::{BitRate, ByteCount, parse_fraction};
 use clap::{Args, ValueEnum};
@@ -41,6 +42,15 @@ pub struct UdpArgs {
     /// Compare every payload byte at the receiver
     #[arg(long, help_heading = "UDP")]
     pub verify: bool,
+    /// The ECN field to send with: not, ect0, ect1 or ce
+    #[arg(
+        long,
+        value_name = "FIELD",
+        default_value = "not",
+        hide_default_value = true,
+        help_heading = "UDP"
+    )]
+    pub ecn: Ecn,
     /// How to wait for the next departure at a rate: precise is more even and takes more processor time
     #[arg(
         long,

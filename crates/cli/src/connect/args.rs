@@ -2,8 +2,8 @@
 
 use crate::args::{OutputArgs, TargetArgs};
 use crate::capture::CaptureArgs;
+use caudal_core::marks::Dscp;
 use caudal_core::units::parse_duration;
-use caudal_wire::dscp::Dscp;
 use std::time::Duration;
 
 /// `caudal connect`

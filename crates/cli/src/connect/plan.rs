@@ -3,8 +3,8 @@
 use super::args::ConnectArgs;
 use crate::exit::Failure;
 use crate::measure_failure::plan_failure;
+use caudal_core::marks::Dscp;
 use caudal_core::plan::ConnectPlan;
-use caudal_wire::dscp::Dscp;
 use std::time::Duration;
 
 /// Maximum of `--rate`, connections per second.

@@ -5,9 +5,9 @@ use super::values::{
 };
 use crate::args::{OutputArgs, RateArg, StartTime, TargetArgs, rate, start_time};
 use crate::capture::CaptureArgs;
+use caudal_core::marks::Dscp;
 use caudal_core::plan::{ArqMode, FileProtocol, SendTier, TransferSink};
 use caudal_core::units::{ByteCount, parse_duration, parse_fraction};
-use caudal_wire::dscp::Dscp;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -8,12 +8,12 @@ use super::values::SourceArg;
 use crate::args::RateArg;
 use crate::exit::Failure;
 use crate::measure_failure::plan_failure;
+use caudal_core::marks::Dscp;
 use caudal_core::plan::{
     Direction, FileIdentity, PlanError, Quantity, Rate, TransferContent, TransferPlan, TransferSink,
 };
 use caudal_core::units::ByteCount;
 use caudal_measure::{FileCell, FileContent};
-use caudal_wire::dscp::Dscp;
 use std::time::Duration;
 
 /// The interval at which the progress is shown.

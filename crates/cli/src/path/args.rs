@@ -1,6 +1,7 @@
 //! The flags of `caudal path`.
 
 use crate::args::{HostArg, OutputArgs, StartTime, start_time};
+use caudal_core::marks::Dscp;
 use caudal_core::units::{parse_duration, parse_fraction};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -109,6 +110,19 @@ pub struct NetworkPathArgs {
     /// Try flows of this many source ports, over TCP and UDP, and name those that get no answer; TCP takes any host, UDP `caudal serve` at --port
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=256), help_heading = "Test", allow_negative_numbers = true)]
     pub flows: Option<u32>,
+    /// Name the hop after which the DSCP or the ECN field of packets has changed, by what ICMP quotes; takes CAP_NET_RAW
+    #[arg(long, conflicts_with_all = ["watch", "duplex"], help_heading = "Test")]
+    pub marks: bool,
+    /// The DSCP of the probes of --marks: a name such as EF, AF41 or CS5, or 0 to 63
+    #[arg(
+        long,
+        value_name = "NAME|N",
+        default_value = "EF",
+        requires = "marks",
+        help_heading = "Test",
+        allow_negative_numbers = true
+    )]
+    pub dscp: Dscp,
     /// Do not measure the path MTU; that of the local interface is taken
     #[arg(long, help_heading = "Test")]
     pub no_mtu: bool,

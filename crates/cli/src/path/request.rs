@@ -36,6 +36,7 @@ pub(super) fn path_request(
         bind: args.bind,
         probing: settings(args, target),
         names: !args.numeric,
+        marks: args.marks.then(|| args.dscp.get()),
         flows: args.flows.map(|count| FlowsRequest {
             count,
             server: flow_server(args, target),
@@ -74,6 +75,7 @@ pub fn path_without_capacities(
         bind,
         probing,
         names: false,
+        marks: None,
         flows: None,
         ends: None,
     })

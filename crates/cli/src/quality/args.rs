@@ -45,7 +45,7 @@ pub struct QualityArgs {
         help_heading = "Test",
         allow_negative_numbers = true
     )]
-    pub dscp: Option<caudal_wire::dscp::Dscp>,
+    pub dscp: Option<caudal_core::marks::Dscp>,
     /// The options of the output.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -8,12 +8,12 @@ use crate::measure_failure::plan_failure;
 use crate::output::line_width;
 use crate::output::views::Views;
 use crate::peer::{connect_native, describe};
+use caudal_core::marks::Dscp;
 use caudal_core::quantity::Unit;
 use caudal_measure::{ObservationRequest, PhaseRequest, QualityPhases, QualityRequest};
 use caudal_sys::signal::Interrupt;
 use caudal_sys::tcp;
 use caudal_views::headline::quality_headline;
-use caudal_wire::dscp::Dscp;
 
 /// Runs `caudal quality`.
 ///

@@ -2,9 +2,9 @@
 
 use crate::args::{OutputArgs, ProtocolArg, StartTime, TargetArgs, start_time};
 use crate::capture::CaptureArgs;
+use caudal_core::marks::Dscp;
 use caudal_core::plan::MessageSizes;
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
-use caudal_wire::dscp::Dscp;
 use std::path::PathBuf;
 use std::time::Duration;
 

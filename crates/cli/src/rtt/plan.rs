@@ -4,11 +4,11 @@ use super::args::RttArgs;
 use crate::args::ProtocolArg;
 use crate::exit::Failure;
 use crate::measure_failure::plan_failure;
+use caudal_core::marks::Dscp;
 use caudal_core::plan::{
     EchoPlan, EchoSchedule, MAX_DATAGRAM, MAX_ECHO_VALUES, MAX_MESSAGES, MIN_INTERVAL, Transport,
 };
 use caudal_core::units::format_duration;
-use caudal_wire::dscp::Dscp;
 use std::time::Duration;
 
 /// Maximum of the message sizes of a sweep, which are 2⁰ to 2¹⁶ bytes.

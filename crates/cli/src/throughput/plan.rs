@@ -4,13 +4,13 @@ use crate::args::{OmitArg, OutputArgs, RateArg, TrafficArgs};
 use crate::exit::Failure;
 use crate::machine_checks::check_affinity;
 use crate::measure_failure::plan_failure;
+use caudal_core::marks::Dscp;
 use caudal_core::plan::{
     BulkPlan, Directions, MAX_DURATION, MAX_INTERVALS, Omit, Plan, Rate, TestEnd,
 };
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_engine::LocalOptions;
 use caudal_measure::{MAX_RUNS, Repetitions, SummaryOptions};
-use caudal_wire::dscp::Dscp;
 use std::time::Duration;
 
 /// The default duration of a test.

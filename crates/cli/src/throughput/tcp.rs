@@ -55,6 +55,7 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         mptcp: args.mptcp,
         discard: args.discard,
         zero_copy: args.zerocopy,
+        ask_ecn: args.ecn,
     };
     if let Some(path) = &args.file {
         let size = file_size(path)?;

@@ -39,6 +39,7 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         bulk: bulk_plan(&args.traffic, asked.unwrap_or(DATAGRAM), args.rate()),
         verify: args.verify,
         pacing: args.pacing.into(),
+        ecn: args.ecn,
     };
     check(&Plan::Udp(plan.clone()))?;
     let length = match asked {

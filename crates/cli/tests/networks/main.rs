@@ -19,6 +19,7 @@ mod known_paths;
 mod lab;
 mod levels;
 mod loss_patterns;
+mod marks;
 mod narrow_path;
 mod other_traffic;
 mod outages;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         lab,
         levels,
         loss_patterns,
+        marks,
         narrow_path,
         other_traffic,
         outages,

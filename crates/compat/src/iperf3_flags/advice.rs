@@ -2,7 +2,7 @@
 
 use super::equivalent::{EQUIVALENTS, Equivalent};
 use crate::iperf3::option_names;
-use caudal_wire::dscp::Dscp;
+use caudal_core::marks::Dscp;
 
 /// The advice for an argument that caudal's command does not have; `None` when iperf3 has no such option.
 ///

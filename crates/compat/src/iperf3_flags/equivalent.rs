@@ -87,7 +87,7 @@ pub const EQUIVALENTS: [Iperf3Equivalent; 71] = [
     row("no-delay", Flag("-N"), ""),
     row("version4", Flag("-4"), ""),
     row("version6", Flag("-6"), ""),
-    row("tos", Flag("--dscp NAME|N"), "the upper six bits of the TOS byte: its value divided by 4; the other two are ECN, which TCP negotiates"),
+    row("tos", Flag("--dscp NAME|N"), "the upper six bits of the TOS byte: its value divided by 4; the other two are ECN: `--ecn ect0`, `ect1` or `ce` for UDP, `--ecn on` for TCP, which negotiates it"),
     row("dscp", Same, "the same names and numbers"),
     row("flowlabel", Nothing, "the kernel chooses it"),
     row("zerocopy", Same, ""),

@@ -52,6 +52,8 @@ pub enum Cause {
     Reordering,
     /// The network: losses without a queue, of what exceeds a rate.
     Policer,
+    /// The network: packets marked CE by a queue, to which the congestion control answers as to losses (ECN).
+    CongestionMarks,
     /// The network: the test ended before slow start had filled it.
     SlowStart,
     /// The network: nothing passed for a time.
@@ -135,6 +137,9 @@ impl LimitedBy {
                 "the network (reordering, taken for loss)"
             }
             (Bottleneck::Network, Some(Cause::Policer)) => "the network (a policer)",
+            (Bottleneck::Network, Some(Cause::CongestionMarks)) => {
+                "the network (a queue that marks congestion)"
+            }
             (Bottleneck::Network, Some(Cause::SlowStart)) => "the network (slow start)",
             (Bottleneck::Network, Some(Cause::Outage)) => "the network (an outage)",
             (Bottleneck::Network, Some(Cause::MtuBlackHole)) => "the network (an MTU black hole)",

@@ -7,6 +7,7 @@ mod duplex;
 mod flows;
 mod hop;
 mod link;
+mod marks;
 mod mtu;
 mod report;
 mod round;
@@ -23,6 +24,7 @@ pub use duplex::{DuplexRun, DuplexRunKind, PathDuplex, PathDuplexMode, PathEndLi
 pub use flows::{DroppedFlow, FlowHop, PathFlows};
 pub use hop::{HopAnswering, HopTimes, PathHop};
 pub use link::{NarrowPathLink, PathLink, PathLinkClass, StatementConfidence};
+pub use marks::{MarkChangeAt, MarkTrace, ProbeMarks, QuotedMarks};
 pub use mtu::{MtuEvidence, PathMtu};
 pub use report::{HostAnswer, PathReport, PathResult, PathTarget};
 pub use round::{PathPhase, PathRound};

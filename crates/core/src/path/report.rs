@@ -7,6 +7,7 @@ use super::duplex::PathDuplex;
 use super::flows::PathFlows;
 use super::hop::PathHop;
 use super::link::{NarrowPathLink, PathLink};
+use super::marks::MarkTrace;
 use super::mtu::PathMtu;
 use super::route::{RouteChange, RouteCount};
 use super::unreached::{PathRefusal, RoutingLoop};
@@ -76,6 +77,9 @@ pub struct PathReport {
     /// How it treats flows of several source ports, by transport protocol; empty where that was not asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<PathFlows>,
+    /// What becomes of the marks of the IP header, for each kind of probe; empty where that was not asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<MarkTrace>,
     /// The changes of the route while it was probed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<RouteChange>,

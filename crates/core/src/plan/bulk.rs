@@ -5,6 +5,7 @@ use super::limits::{MAX_DURATION, MAX_FLOWS, MAX_INTERVALS, MIN_INTERVAL};
 use super::record_keys::{PlanKeys, RecordError, known, nullable, whole_nanoseconds};
 use super::terms::{Directions, Omit, Pacing, PlannedFlow, Rate, TestEnd, Transport};
 use super::ticks::Ticks;
+use crate::marks::Ecn;
 use crate::text::ExternalText;
 use crate::units::{ByteCount, format_duration};
 use schemars::JsonSchema;
@@ -257,12 +258,18 @@ pub struct BulkPlanRecord {
     /// `true` when the sender hands over pages instead of copying.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_copy: Option<bool>,
+    /// Whether connections ask for ECN; absent where that was left to the client's kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_ecn: Option<bool>,
     /// `true` when the receiver compares every payload byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<bool>,
     /// The way UDP senders with a rate wait for the next departure; absent in a plan of a version that was always precise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
+    /// The ECN field that datagrams are sent with; absent where it is that of a transport that is not ECN-capable.
+    #[serde(default, skip_serializing_if = "Ecn::is_not_ect")]
+    pub ecn: Ecn,
     /// `true` when both ends are one machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_machine: Option<bool>,

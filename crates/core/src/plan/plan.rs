@@ -178,6 +178,7 @@ mod tests {
             mptcp: false,
             discard: false,
             zero_copy: false,
+            ask_ecn: None,
         }
     }
 
@@ -189,6 +190,7 @@ mod tests {
             },
             verify: false,
             pacing: Pacing::Balanced,
+            ecn: crate::marks::Ecn::NotEct,
         }
     }
 

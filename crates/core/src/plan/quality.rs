@@ -196,6 +196,7 @@ impl QualityPlan {
             mptcp: false,
             discard: false,
             zero_copy: false,
+            ask_ecn: None,
         })
     }
 

@@ -143,6 +143,7 @@ mod tests {
             mptcp: false,
             discard: false,
             zero_copy: true,
+            ask_ecn: None,
         })
     }
 
@@ -163,6 +164,7 @@ mod tests {
                 bulk: tcp.bulk.clone(),
                 verify: false,
                 pacing,
+                ecn: crate::marks::Ecn::Ect1,
             });
             let record = PlanRecord::from(&plan);
             let text = serde_json::to_string(&record).unwrap();

@@ -24,6 +24,8 @@ pub struct TcpPlan {
     pub discard: bool,
     /// `true` when the sender hands over pages instead of copying.
     pub zero_copy: bool,
+    /// Whether connections ask for ECN; `None` leaves it to the client's kernel.
+    pub ask_ecn: Option<bool>,
 }
 
 impl TcpPlan {
@@ -51,6 +53,7 @@ impl From<&TcpPlan> for BulkPlanRecord {
             mptcp: Some(plan.mptcp),
             discard: Some(plan.discard),
             zero_copy: Some(plan.zero_copy),
+            ask_ecn: plan.ask_ecn,
             ..Self::from(&plan.bulk)
         }
     }
@@ -68,6 +71,7 @@ impl TryFrom<&BulkPlanRecord> for TcpPlan {
             mptcp: known(record.mptcp, "mptcp")?,
             discard: known(record.discard, "discard")?,
             zero_copy: known(record.zero_copy, "zero_copy")?,
+            ask_ecn: record.ask_ecn,
         })
     }
 }

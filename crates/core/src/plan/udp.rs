@@ -7,6 +7,7 @@ use super::limits::{MAX_DATAGRAM, MIN_DATAGRAM};
 use super::record_keys::{RecordError, known};
 use super::terms::{Pacing, PlannedFlow, Transport};
 use super::workload_plan::WorkloadPlan;
+use crate::marks::Ecn;
 
 /// A bulk transfer over UDP with nothing left open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct UdpPlan {
     pub verify: bool,
     /// The way senders with a rate wait for the next departure.
     pub pacing: Pacing,
+    /// The ECN field to send with.
+    pub ecn: Ecn,
 }
 
 impl UdpPlan {
@@ -68,6 +71,7 @@ impl From<&UdpPlan> for BulkPlanRecord {
             transport: Some(Transport::Udp),
             verify: Some(plan.verify),
             pacing: Some(plan.pacing),
+            ecn: plan.ecn,
             ..Self::from(&plan.bulk)
         }
     }
@@ -82,6 +86,7 @@ impl TryFrom<&BulkPlanRecord> for UdpPlan {
             verify: known(record.verify, "verify")?,
             // The first version of the protocol has no such key, and paces precisely.
             pacing: record.pacing.unwrap_or(Pacing::Precise),
+            ecn: record.ecn,
         })
     }
 }

@@ -4,6 +4,7 @@ use super::advice::{Advice, AdviceCode};
 use super::grade::GradeReport;
 use super::interval::QualityInterval;
 use super::phase::PhaseReport;
+use crate::marks::MarkReport;
 use crate::plan::PhaseLoad;
 use crate::run::CpuReport;
 use crate::text::ExternalText;
@@ -24,6 +25,13 @@ pub struct QualityReport {
     pub intervals: Vec<QualityInterval>,
     /// The confidence of the intervals of goodput and loss.
     pub confidence: f64,
+    /// The marks of the IP header with which UDP probes were sent, and those with which they arrived at the server, over all phases; absent
+    /// where it did not report them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks_up: Option<MarkReport>,
+    /// The same of the replies, as they arrived at the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks_down: Option<MarkReport>,
     /// The processor time of both ends over all phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuReport>,

@@ -1,6 +1,7 @@
 //! One flow of a run: the final reports of both its ends, and its intervals.
 
 use crate::interval::Interval;
+use crate::marks::ArrivedMarks;
 use crate::plan::PlannedFlow;
 use crate::sample::{DelaySummary, Granted, Role, Spacing};
 use crate::sequence::LossRuns;
@@ -150,6 +151,9 @@ pub struct ReceiverReport {
     /// Datagrams dropped at this socket (UDP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub socket_drops: Option<u64>,
+    /// The marks with which datagrams arrived (UDP); absent where the receiver did not report them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marks: Option<ArrivedMarks>,
     /// Lengths of runs of consecutive losses (UDP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_runs: Option<LossRuns>,
@@ -228,6 +232,15 @@ pub struct TcpReport {
     /// Reordering events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reordering_seen: Option<u64>,
+    /// `true` when both ends agreed on ECN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+    /// Segments delivered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<u64>,
+    /// Of these, segments that the receiver reported as marked CE, congestion experienced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered_ce: Option<u64>,
 }
 
 impl FlowReport {

@@ -2,6 +2,7 @@
 
 use crate::echo::{ClockOffsetLine, SizeSummary};
 use crate::host::Usage;
+use crate::marks::MarkReport;
 use crate::summary::{DirectionSummary, estimate_or_number};
 use crate::text::ExternalText;
 use crate::window::{NextStep, WindowReport};
@@ -96,6 +97,13 @@ pub struct RoundTripSummary {
     /// The same from server to client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step_down: Option<NextStep>,
+    /// The marks of the IP header with which messages were sent, and those with which they arrived at the server (UDP); absent where it did
+    /// not report them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks_up: Option<MarkReport>,
+    /// The same of replies, as they arrived at the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks_down: Option<MarkReport>,
     /// The processor time of both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuReport>,

@@ -3,6 +3,7 @@
 use super::other_traffic::OtherTraffic;
 use crate::bottleneck::LimitedBy;
 use crate::loss::Loss;
+use crate::marks::MarkReport;
 use crate::plan::Direction;
 use crate::sample::{DelaySummary, Spacing};
 use crate::window::{NextStep, WindowReport};
@@ -43,6 +44,39 @@ pub struct TcpSummary {
     /// Maximum congestion window at the end of an interval, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_max_bytes: Option<u64>,
+    /// ECN as the connections used it; absent where no end told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<TcpEcn>,
+}
+
+/// ECN of the connections of a direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TcpEcn {
+    /// Connections whose ends agreed on it.
+    pub negotiated: u64,
+    /// All connections.
+    pub connections: u64,
+    /// `true` when segments arrived as those of an ECN-capable transport, `false` when the path cleared the field; absent where the receiver
+    /// did not tell, and without ECN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrived_capable: Option<bool>,
+    /// Segments delivered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<u64>,
+    /// Of these, segments that the receiver reported as marked CE, congestion experienced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered_ce: Option<u64>,
+}
+
+impl TcpEcn {
+    /// The share of the segments delivered that were marked CE; `None` without ECN.
+    #[must_use]
+    pub fn ce_share(&self) -> Option<f64> {
+        let delivered = self.delivered.filter(|delivered| *delivered > 0)?;
+        let share = self.delivered_ce? as f64 / delivered as f64;
+        (self.negotiated > 0).then_some(share)
+    }
 }
 
 /// The level that the goodput of a direction is given for, where its rate was at several; the others are episodes.
@@ -120,6 +154,10 @@ pub struct DirectionSummary {
     /// The account of datagrams (UDP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
+    /// The marks of the IP header with which datagrams were sent, and those with which they arrived (UDP); absent where the receiver did
+    /// not report them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<MarkReport>,
     /// Delay variation, of the flow where it was largest (UDP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<DelaySummary>,
@@ -153,6 +191,7 @@ impl DirectionSummary {
             receiver_cpu: None,
             tcp: None,
             loss: None,
+            marks: None,
             delay: None,
             spacing: None,
         }

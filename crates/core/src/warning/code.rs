@@ -48,6 +48,12 @@ pub enum WarningCode {
     ImplausibleCount,
     /// Multipath TCP fell back to TCP.
     MptcpNotUsed,
+    /// Packets arrived with another DSCP than they were sent with.
+    DscpRewritten,
+    /// Packets arrived with another ECN field than they were sent with, other than marked CE.
+    EcnChanged,
+    /// ECN was asked for, and connections do not use it.
+    EcnNotUsed,
     /// The server allowed less than was asked for.
     ServerChangedPlan,
     /// The repetitions ended before the precision asked for was reached.
@@ -156,7 +162,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 71] = [
+    pub const ALL: [Self; 74] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -177,6 +183,9 @@ impl WarningCode {
         Self::TooShort,
         Self::ImplausibleCount,
         Self::MptcpNotUsed,
+        Self::DscpRewritten,
+        Self::EcnChanged,
+        Self::EcnNotUsed,
         Self::ServerChangedPlan,
         Self::FewRepeats,
         Self::Fragmented,
@@ -254,6 +263,9 @@ impl WarningCode {
             Self::TooShort => "too_short",
             Self::ImplausibleCount => "implausible_count",
             Self::MptcpNotUsed => "mptcp_not_used",
+            Self::DscpRewritten => "dscp_rewritten",
+            Self::EcnChanged => "ecn_changed",
+            Self::EcnNotUsed => "ecn_not_used",
             Self::ServerChangedPlan => "server_changed_plan",
             Self::FewRepeats => "few_repeats",
             Self::Fragmented => "fragmented",

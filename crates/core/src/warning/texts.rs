@@ -47,6 +47,15 @@ impl WarningCode {
                 "the server reported more datagrams lost than there were: its report was discarded"
             }
             Self::MptcpNotUsed => "Multipath TCP was asked for and fell back to TCP",
+            Self::DscpRewritten => {
+                "packets arrived with another DSCP than they were sent with: a device on the path, or a firewall of an end, rewrites it"
+            }
+            Self::EcnNotUsed => {
+                "ECN was asked for, and connections do not use it: the server's kernel, or a device on the path, declined"
+            }
+            Self::EcnChanged => {
+                "packets arrived with another ECN field than they were sent with, other than marked CE: ECN cannot be relied on over this path"
+            }
             Self::ServerChangedPlan => "the server allowed less than was asked for",
             Self::FewRepeats => {
                 "the repetitions ended before the relative error asked for was reached"
@@ -225,6 +234,12 @@ impl WarningCode {
                 "check the version of the server's program; `caudal serve` there counts exactly"
             }
             Self::MptcpNotUsed => "enable net.mptcp.enabled on both hosts",
+            Self::EcnNotUsed => {
+                "set net.ipv4.tcp_ecn to 1 or 2 at the server; where it is, a device on the path removes ECN from the handshake"
+            }
+            Self::DscpRewritten | Self::EcnChanged => {
+                "caudal path --marks HOST names the hop after which it has changed"
+            }
             Self::ServerChangedPlan => "ask for less, or ask the server's administrator for more",
             Self::FewRepeats => "allow more repetitions, or measure longer each time",
             Self::Fragmented => {

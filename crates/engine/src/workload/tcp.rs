@@ -52,6 +52,7 @@ impl Workload for TcpWorkload {
             congestion: self.plan.congestion.clone(),
             no_delay: self.plan.no_delay,
             dscp: self.plan.bulk.dscp,
+            ask_ecn: self.plan.ask_ecn,
             flow_label: None,
             mptcp: self.plan.mptcp,
             ..SocketSettings::new(Transport::Tcp)

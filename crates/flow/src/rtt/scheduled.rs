@@ -15,7 +15,9 @@ use caudal_analysis::echo::{
     SlowestRoundTrips, departure_times,
 };
 use caudal_core::event::{Event, ProbeReply};
+use caudal_core::marks::MarkCounter;
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
+use caudal_sys::udp::receive_with_tos;
 use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
 use caudal_wire::echo::{Announcement, Stamps, number_up_to, write_number};
 use std::io::{self, ErrorKind, Read, Write};
@@ -76,6 +78,7 @@ pub(super) fn on_schedule(
         settled: 0,
         given_up: 0,
         feed: probe.feed.clone(),
+        marks: MarkCounter::default(),
         late: 0,
         duplicate: 0,
         size,
@@ -279,6 +282,7 @@ struct Collector<'a> {
     given_up: usize,
     /// Takes each reply for the live view, where there is one.
     feed: Option<Arc<ReplyFeed>>,
+    marks: MarkCounter,
     late: u64,
     duplicate: u64,
     size: usize,
@@ -308,12 +312,18 @@ impl Collector<'_> {
                     _ => {}
                 }
             }
+            let mut tos = None;
             let received = match schedule.socket {
                 DataSocket::Tcp(stream) => {
                     let mut stream = stream;
                     stream.read(&mut self.buffer[self.filled..self.size])
                 }
-                DataSocket::Udp(socket) => socket.recv(self.buffer),
+                DataSocket::Udp(socket) => {
+                    receive_with_tos(socket, self.buffer).map(|(length, received)| {
+                        tos = received;
+                        length
+                    })
+                }
             };
             let now = monotonic_ns();
             // A message may have left meanwhile.
@@ -334,7 +344,7 @@ impl Collector<'_> {
                         self.settled += 1;
                     }
                 }
-                (Ok(length), DataSocket::Udp(_)) => self.take_datagram(length, departed, now),
+                (Ok(length), DataSocket::Udp(_)) => self.take_datagram(length, departed, now, tos),
                 (Err(cause), _) if is_retryable(&cause) || is_too_large(&cause) => {}
                 (Err(cause), _) => return Err(cause),
             }
@@ -378,6 +388,7 @@ impl Collector<'_> {
         let counted = 1.min(late.len())..late.len();
         series.late = self.late;
         series.duplicate = self.duplicate;
+        series.marks = self.marks;
         series.slowest = self.slowest;
         series.first = late.first().map(|_| self.replies[0]);
         series
@@ -392,7 +403,7 @@ impl Collector<'_> {
             .collect();
     }
 
-    fn take_datagram(&mut self, length: usize, departed: u64, now: u64) {
+    fn take_datagram(&mut self, length: usize, departed: u64, now: u64, tos: Option<u8>) {
         let datagram = &self.buffer[..length];
         if length == OPENING_BYTES && OpeningDatagram::decode(datagram).is_some() {
             return;
@@ -407,6 +418,9 @@ impl Collector<'_> {
             self.late += 1;
             return;
         };
+        if let Some(tos) = tos {
+            self.marks.add(tos, 1);
+        }
         let one_way = Stamps::read(datagram).map(|stamps| OneWayTransit {
             up_ns: (stamps.received_ns as i64).wrapping_sub(stamps.sent_ns as i64),
             down_ns: (now as i64).wrapping_sub(stamps.replied_ns as i64),

@@ -10,6 +10,7 @@ use crate::socket::is_too_large;
 use caudal_analysis::echo::{EchoSeries, Reply, SlowRoundTrip, StampedRoundTrip};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::timestamps;
+use caudal_sys::udp::receive_with_tos;
 use caudal_wire::datagram::OpeningDatagram;
 use caudal_wire::echo::{Announcement, carries_number, number_up_to, write_number};
 use std::io::{self, ErrorKind, Read, Write};
@@ -200,10 +201,13 @@ fn udp_round_trip(
         Err(cause) => return refused.not_sent(cause, number > first),
     }
     loop {
-        let received = socket.recv(&mut probe.reply);
+        let received = receive_with_tos(socket, &mut probe.reply);
         let now = monotonic_ns();
         match received {
-            Ok(length) if length == size && carries_number(&probe.reply[..size], number) => {
+            Ok((length, tos)) if length == size && carries_number(&probe.reply[..size], number) => {
+                if let Some(tos) = tos {
+                    series.marks.add(tos, 1);
+                }
                 let times = RoundTripTimes {
                     began: left,
                     read: now,
@@ -217,7 +221,7 @@ fn udp_round_trip(
                 }
                 return Ok(Reply::after(times.rtt_ns()));
             }
-            Ok(length) if length > 0 => {
+            Ok((length, _)) if length > 0 => {
                 count_stray(
                     &probe.reply[..length],
                     series,

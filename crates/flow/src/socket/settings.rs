@@ -1,6 +1,7 @@
 //! The settings of a plan that concern its sockets.
 
 use crate::error::RunError;
+use caudal_core::marks::Ecn;
 use caudal_core::plan::Transport;
 use caudal_core::sample::Role;
 use caudal_sys::{buffers, options, tcp, udp};
@@ -29,6 +30,10 @@ pub struct SocketSettings {
     pub no_delay: bool,
     /// The DSCP.
     pub dscp: Option<u8>,
+    /// The ECN field (UDP).
+    pub ecn: Ecn,
+    /// Whether a connection asks for ECN (TCP); `None` leaves it to the kernel.
+    pub ask_ecn: Option<bool>,
     /// The IPv6 flow label.
     pub flow_label: Option<u32>,
     /// `true` when TCP is opened as Multipath TCP.
@@ -48,6 +53,8 @@ impl SocketSettings {
             congestion: None,
             no_delay: false,
             dscp: None,
+            ecn: Ecn::NotEct,
+            ask_ecn: None,
             flow_label: None,
             mptcp: false,
             is_bulk: true,
@@ -76,9 +83,10 @@ impl SocketSettings {
             Transport::Tcp => self.apply_tcp(socket)?,
             Transport::Udp => self.apply_udp(socket)?,
         }
-        if let Some(dscp) = self.dscp {
-            options::set_dscp(socket, dscp)
-                .map_err(|cause| RunError::local("setting the DSCP", cause))?;
+        let dscp = self.dscp.unwrap_or(0);
+        if self.dscp.is_some() || !self.ecn.is_not_ect() {
+            options::set_tos(socket, dscp << 2 | self.ecn.bits())
+                .map_err(|cause| RunError::local("setting the DSCP and the ECN field", cause))?;
         }
         Ok(())
     }
@@ -109,6 +117,7 @@ impl SocketSettings {
         buffers::set_receive_buffer(&socket, bytes, force)
             .and_then(|_| buffers::set_send_buffer(&socket, bytes, force))
             .map_err(|cause| RunError::local("setting the window", cause))?;
+        let _ = udp::enable_receive_tos(&socket);
         if self.is_bulk {
             // Without these the kernel hands datagrams over one by one, and arrivals are timed when they are read.
             udp::enable_gro(&socket);

@@ -1,5 +1,6 @@
 //! Parameters of iperf3 as a plan, and a plan as parameters.
 
+use caudal_core::marks::Ecn;
 use caudal_core::plan::{
     BulkPlan, Directions, Omit, Pacing, Plan, PlanError, Quantity, Rate, TcpPlan, TestEnd,
     Transport, UdpPlan,
@@ -49,6 +50,7 @@ pub(super) fn plan_from_parameters(parameters: &Parameters, interval: Option<Dur
             bulk,
             verify: false,
             pacing: Pacing::Balanced,
+            ecn: parameters.tos.map_or(Ecn::NotEct, Ecn::from_tos),
         }),
         TransportProtocol::Tcp | TransportProtocol::Sctp => Plan::Tcp(TcpPlan {
             bulk,
@@ -61,6 +63,7 @@ pub(super) fn plan_from_parameters(parameters: &Parameters, interval: Option<Dur
             mptcp: parameters.mptcp,
             discard: parameters.skip_rx_copy,
             zero_copy: parameters.zero_copy,
+            ask_ecn: None,
         }),
     }
 }
@@ -100,13 +103,20 @@ pub(super) fn parameters_from_plan(plan: &Plan, tool: &str) -> Result<Parameters
         window: bulk.window.map(ByteCount::get),
         length: bulk.length,
         rate_bps: bulk.rate.limit().map_or(0, BitRate::bps),
-        tos: bulk.dscp.map(|dscp| dscp << 2),
+        tos: tos(plan, bulk),
         congestion: tcp.and_then(|tcp| tcp.congestion.clone()).map(Into::into),
         zero_copy: is_set(|tcp| tcp.zero_copy),
         skip_rx_copy: is_set(|tcp| tcp.discard),
         client_version: Some(format!("3.21 ({tool})").into()),
         ..Parameters::default()
     })
+}
+
+/// The TOS byte of a plan that asks for one.
+fn tos(plan: &Plan, bulk: &BulkPlan) -> Option<u8> {
+    let ecn = plan.udp().map_or(Ecn::NotEct, |udp| udp.ecn);
+    let is_asked_for = bulk.dscp.is_some() || !ecn.is_not_ect();
+    is_asked_for.then(|| bulk.dscp.unwrap_or(0) << 2 | ecn.bits())
 }
 
 /// Checks a plan against what iperf3 supports.
@@ -182,6 +192,7 @@ mod tests {
             mptcp: false,
             discard: true,
             zero_copy: false,
+            ask_ecn: None,
         }
     }
 
@@ -212,6 +223,7 @@ mod tests {
             bulk: plan().bulk,
             verify: true,
             pacing: Pacing::Balanced,
+            ecn: Ecn::NotEct,
         };
         assert_eq!(
             [Plan::Tcp(parallel), Plan::Tcp(omit), Plan::Udp(verify)].map(|plan| refused(&plan)),

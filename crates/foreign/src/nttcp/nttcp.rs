@@ -247,6 +247,7 @@ mod tests {
             mptcp: false,
             discard: false,
             zero_copy: false,
+            ask_ecn: None,
         })
     }
 

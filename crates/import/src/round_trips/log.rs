@@ -137,6 +137,8 @@ impl RoundTripLog {
             window_down: None,
             next_step_up: None,
             next_step_down: None,
+            marks_up: None,
+            marks_down: None,
             cpu: None,
             cut_short: None,
         }))

@@ -13,6 +13,7 @@ use crate::bucket::TokenBucket;
 use crate::codel::Codel;
 use crate::corruption::{Corruption, Damage, ErrorRate};
 use crate::delay::Delay;
+use crate::dual_queue::DualQueue;
 use crate::duplication::Duplication;
 use crate::error::LinkError;
 use crate::frame::{CHECK_SEQUENCE_BYTES, Frame, HEADER_BYTES};
@@ -201,6 +202,9 @@ fn queue_at_rate(
     let setup = &impairments.queue;
     let discipline = match setup.discipline {
         Discipline::DropTail => QueueDiscipline::DropTail,
+        Discipline::Dual { target } => {
+            QueueDiscipline::Dual(DualQueue::new(target, streams.rng(stream::RED)))
+        }
         Discipline::Codel { target, interval } => {
             QueueDiscipline::Codel(Codel::new(target, interval))
         }
@@ -221,7 +225,7 @@ fn queue_at_rate(
             QueueDiscipline::Red(Red::new(parameters, streams.rng(stream::RED))?)
         }
     };
-    Ok(Queue::new(setup.limit, discipline))
+    Ok(Queue::new(setup.limit, discipline).with_marks(setup.ecn))
 }
 
 fn token_bucket(setup: &BucketSetup) -> Result<TokenBucket, LinkError> {

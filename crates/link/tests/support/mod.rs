@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use caudal_core::marks::Ecn;
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_link::balancer::{Balancer, BranchSelection};
 use caudal_link::bucket::TokenBucket;
 use caudal_link::codel::Codel;
 use caudal_link::corruption::{Corruption, Damage, ErrorRate};
 use caudal_link::delay::Delay;
+use caudal_link::dual_queue::DualQueue;
 use caudal_link::duplication::Duplication;
 use caudal_link::frame::{Frame, MacAddress};
 use caudal_link::full_duplex_link::FullDuplexLink;
@@ -57,7 +59,7 @@ fn queue(rng: &mut Rng) -> Queue {
         1 => QueueLimit::Bytes(ByteCount::new(rng.below(40_000))),
         _ => QueueLimit::Frames(rng.below(40)),
     };
-    let discipline = match rng.below(4) {
+    let discipline = match rng.below(5) {
         0 => QueueDiscipline::Codel(Codel::new(time(rng, 2000), time(rng, 5000))),
         1 => {
             let low = rng.below(10_000);
@@ -70,9 +72,10 @@ fn queue(rng: &mut Rng) -> Queue {
             };
             QueueDiscipline::Red(Red::new(parameters, fork(rng)).unwrap())
         }
+        2 => QueueDiscipline::Dual(DualQueue::new(time(rng, 20_000), fork(rng))),
         _ => QueueDiscipline::DropTail,
     };
-    Queue::new(limit, discipline)
+    Queue::new(limit, discipline).with_marks(rng.below(2) == 0)
 }
 
 pub fn serialiser(rng: &mut Rng) -> Serialiser {
@@ -262,6 +265,7 @@ pub fn frame(id: u64, hosts: u64, rng: &mut Rng) -> Frame {
     };
     let length = [64, 65, 590, 1518, 9018][rng.below(5) as usize];
     Frame::with_length(id, length)
+        .with_ecn(Ecn::ALL[rng.below(4) as usize])
         .with_addresses(station(rng.below(hosts)), destination)
         .with_flow(rng.below(8))
 }

@@ -159,6 +159,7 @@ pub(super) fn tcp(
         mptcp: false,
         discard: false,
         zero_copy: false,
+        ask_ecn: None,
     };
     throughput(BulkRequest::Tcp(plan), confidence)
 }
@@ -183,6 +184,7 @@ pub(super) fn udp(
         },
         verify: false,
         pacing: Pacing::Balanced,
+        ecn: caudal_core::marks::Ecn::NotEct,
     };
     let request = UdpRequest {
         plan,

@@ -11,13 +11,15 @@ use crate::error::MeasureError;
 use crate::measured::{MeasuredRun, RunEnding};
 use crate::test_peer::TestPeer;
 use caudal_core::event::{Agreement, Event};
-use caudal_core::path::{PathHop, PathReport, PathResult};
+use caudal_core::marks::Ecn;
+use caudal_core::path::{MarkTrace, PathHop, PathReport, PathResult, ProbeMarks};
 use caudal_core::plan::{PathPlanRecord, Plan, PlanRecord, PlannedTrains, TrainsPlan, Transport};
 use caudal_core::quality::QualityReport;
 use caudal_core::run::{Environment, Run, RunResult};
 use caudal_core::text::ExternalText;
 use caudal_core::warning::{Warning, WarningCode};
 use caudal_engine::RunError;
+use caudal_probe::mark_probe::MarkProbing;
 use caudal_probe::prober::{
     PROBE_PORT, PathSettings, ProbeError, ProbedPath, UdpChannel, probe_path,
 };
@@ -42,8 +44,21 @@ pub struct PathRequest {
     pub names: bool,
     /// The flows to try; `None` for none.
     pub flows: Option<FlowsRequest>,
+    /// The DSCP of the probes that show what becomes of marks; `None` for none.
+    pub marks: Option<u8>,
     /// What both ends are to measure; `None` for nothing.
     pub ends: Option<EndsRequest>,
+}
+
+/// Maximum TTL of probes that show what becomes of marks.
+const MAX_MARK_TTL: usize = 64;
+/// What cannot be done without privileges.
+const NO_QUOTES: &str = "reading what ICMP quotes, which takes CAP_NET_RAW (root; the kernel gives programs without it no quoted header),";
+
+/// The marks that are tried: a DSCP with ECT(0), and the default one with ECT(1), which L4S uses.
+fn marks_to_try(dscp: u8) -> Vec<ProbeMarks> {
+    let of = |dscp, ecn| ProbeMarks { dscp, ecn };
+    vec![of(dscp, Ecn::Ect0), of(0, Ecn::Ect1)]
 }
 
 /// What became of a measurement between both ends.
@@ -101,6 +116,23 @@ impl PathRequest {
             report.flows = flows::flows(request, self.bind, report, &mut peer, control.interrupt)?;
             let warnings = flows::warnings(&report.flows);
             probed.warnings.extend(warnings);
+        }
+        if let Some(dscp) = self.marks.filter(|_| is_whole) {
+            let probing = MarkProbing {
+                host: self.probing.target,
+                local: self.bind,
+                max_ttl: probed.report.hops.len().clamp(1, MAX_MARK_TTL) as u8,
+                marks: marks_to_try(dscp),
+            };
+            let interrupt = control.interrupt;
+            let found = probing.carry_out(|| {
+                peer.keep_alive();
+                interrupt.count() > 0
+            });
+            let found = found.map_err(|cause| RunError::local(NO_QUOTES, cause))?;
+            let warnings = found.iter().flat_map(MarkTrace::warnings);
+            probed.warnings.extend(warnings);
+            probed.report.marks = found;
         }
         let ends = match self.ends.as_ref().filter(|_| is_whole) {
             Some(request) => both_ends(request, peer.into_connected(), &mut probed, control),

@@ -1,7 +1,7 @@
 //! The document of a test of latency under load.
 
 use super::measured::QualityMeasured;
-use super::phase_run::{PhaseRun, whole_plan};
+use super::phase_run::{PhaseRun, marks_of_phases, whole_plan};
 use super::warnings::warnings;
 use crate::bulk_recorder::seconds_to_the_microsecond;
 use caudal_analysis::quality::{ClockTrack, quality_report};
@@ -56,6 +56,8 @@ fn report(measured: &QualityMeasured<'_>) -> QualityReport {
     let advice = advice.filter(|one| !is_idle_interrupted || one.code != AdviceCode::IdleLoss);
     QualityReport {
         advice: advice.collect(),
+        marks_up: marks_of_phases(phases, 0),
+        marks_down: marks_of_phases(phases, 1),
         cpu: Some(CpuReport {
             client: Usage::total(
                 phases

@@ -3,6 +3,7 @@
 use super::live_intervals::LiveIntervals;
 use crate::bulk_recorder::{RecordedBulk, SummaryOptions};
 use crate::control::Observer;
+use crate::rtt::marks;
 use crate::test_peer::TestPeer;
 use caudal_analysis::echo::EchoSeries;
 use caudal_analysis::quality::{PhaseMeasurements, SmoothedRtt};
@@ -11,7 +12,8 @@ use caudal_core::echo::ClockOffset;
 use caudal_core::episode::Episode;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::interval::{Interval, ServerAccount};
-use caudal_core::plan::{Plan, PlanRecord, QualityPlan, QualityPlanRecord};
+use caudal_core::marks::MarkReport;
+use caudal_core::plan::{Direction, Plan, PlanRecord, QualityPlan, QualityPlanRecord};
 use caudal_core::quality::QualityInterval;
 use caudal_core::run::FlowReport;
 use caudal_core::text::ExternalText;
@@ -33,6 +35,8 @@ pub(super) struct PhaseRun {
     pub(super) cut_short: Option<CutShort>,
     /// Outages and programs that stood still, with times after the start of the test.
     pub(super) episodes: Vec<Episode>,
+    /// The marks of the UDP probe's messages, and of its replies.
+    pub(super) marks: [Option<MarkReport>; 2],
 }
 
 /// The phases of a test while they are carried out.
@@ -103,6 +107,7 @@ impl PhaseRunner<'_> {
             intervals,
             clock: clock(&outcome, start_ns),
             flows: load.as_ref().map(flow_reports).unwrap_or_default(),
+            marks: [Direction::Up, Direction::Down].map(|way| marks(&outcome.udp, way)),
             warnings: load.map(|load| load.summary.warnings).unwrap_or_default(),
             plan: outcome.plan,
             changed: outcome.changed,
@@ -126,6 +131,17 @@ fn cut_short_in_test_time(cut_short: Option<CutShort>, episodes: &[Episode]) -> 
         (Some(CutShort::Lost(_)), Some(silence)) => Some(CutShort::Lost(silence.text().into())),
         (cut_short, _) => cut_short,
     }
+}
+
+/// The marks of all phases: of messages, or of replies.
+pub(super) fn marks_of_phases(phases: &[PhaseRun], way: usize) -> Option<MarkReport> {
+    let each = phases
+        .iter()
+        .filter_map(|phase| phase.marks.get(way)?.clone());
+    each.reduce(|mut all, one| {
+        all.arrived.add(&one.arrived);
+        all
+    })
 }
 
 fn measurements(

@@ -138,6 +138,7 @@ fn short_transfer(bytes: ByteCount, same_machine: bool) -> TcpPlan {
         mptcp: false,
         discard: false,
         zero_copy: false,
+        ask_ecn: None,
     }
 }
 

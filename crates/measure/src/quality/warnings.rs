@@ -1,10 +1,10 @@
 //! The doubts about a test of latency under load.
 
 use super::measured::QualityMeasured;
-use super::phase_run::PhaseRun;
+use super::phase_run::{PhaseRun, marks_of_phases};
 use caudal_core::episode::episode_warnings;
 use caudal_core::loss::RefusedSends;
-use caudal_core::plan::{PhaseLoad, Transport};
+use caudal_core::plan::{Direction, PhaseLoad, Transport};
 use caudal_core::summary::DirectionSummary;
 use caudal_core::warning::{Warning, WarningCode};
 
@@ -42,6 +42,14 @@ pub(super) fn warnings(measured: &QualityMeasured<'_>) -> Vec<Warning> {
         }
         all.extend(episode_warnings(&phase.episodes));
         all.extend(changed(phase));
+    }
+    for (way, direction) in [Direction::Up, Direction::Down].into_iter().enumerate() {
+        let marks = marks_of_phases(measured.phases, way);
+        all.extend(
+            marks
+                .iter()
+                .flat_map(|marks| marks.warnings(direction.in_text())),
+        );
     }
     all.extend(send_refused(measured));
     all.extend(probes_as_load(measured));

@@ -2,6 +2,7 @@
 
 use super::conditions::RttConditions;
 use super::episodes::episodes;
+use super::marks::marks;
 use super::warnings::warnings;
 use super::window::{idle_windows, next_step};
 use crate::bulk_recorder::seconds_to_the_microsecond;
@@ -89,6 +90,8 @@ fn summary(measured: &RttConditions<'_>) -> RoundTripSummary {
         next_step_down: window_down.as_ref().map(next_step),
         window_up: window_up.map(Box::new),
         window_down: window_down.map(Box::new),
+        marks_up: marks([*echo], Direction::Up),
+        marks_down: marks([*echo], Direction::Down),
         cpu: Some(CpuReport {
             client: Some(echo.client_usage),
             server: echo.server_usage,

@@ -1,11 +1,12 @@
 //! The warnings about a round-trip test.
 
 use super::conditions::RttConditions;
+use super::marks::marks;
 use crate::path_mtu::{black_hole, fitting_payload, is_black_hole};
 use caudal_analysis::host_health::throttled_warning;
 use caudal_core::episode::{Episode, episode_warnings};
 use caudal_core::loss::RefusedSends;
-use caudal_core::plan::{EchoSchedule, MAX_DATAGRAM, Transport};
+use caudal_core::plan::{Direction, EchoSchedule, MAX_DATAGRAM, Transport};
 use caudal_core::quantity::Unit;
 use caudal_core::warning::{Warning, WarningCode};
 
@@ -49,6 +50,14 @@ pub(super) fn warnings(measured: &RttConditions<'_>, episodes: &[Episode]) -> Ve
     warnings.extend(send_refused(measured));
     warnings.extend(schedule_late(measured));
     warnings.extend(too_short(measured));
+    for direction in [Direction::Up, Direction::Down] {
+        let marks = marks([echo], direction);
+        warnings.extend(
+            marks
+                .iter()
+                .flat_map(|marks| marks.warnings(direction.in_text())),
+        );
+    }
     warnings.extend(stolen_cpu(measured));
     let echo = measured.echo;
     warnings.extend(throttled_warning(

@@ -93,6 +93,11 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
         Some(Cause::Reordering) => {
             return format!("the assumption of segments that arrive in order failed: {evidence}");
         }
+        Some(Cause::CongestionMarks) => {
+            return format!(
+                "the assumption that nothing but the link and losses hold TCP back failed: {evidence}"
+            );
+        }
         Some(Cause::Policer) => {
             return format!(
                 "the assumption that nothing but the link limits the rate failed: {evidence}"

@@ -80,6 +80,7 @@ impl<'a> DirectionObservation<'a> {
                 | Cause::Bufferbloat
                 | Cause::LinkRate
                 | Cause::SlowStart
+                | Cause::CongestionMarks
                 | Cause::Reordering
                 | Cause::Outage
                 | Cause::MtuBlackHole,

@@ -37,7 +37,12 @@ impl<'a> PathCounters<'a> {
             })
         };
         PathDrops {
-            queued: count(&[DropReason::QueueFull, DropReason::Red, DropReason::Codel]),
+            queued: count(&[
+                DropReason::QueueFull,
+                DropReason::Red,
+                DropReason::Codel,
+                DropReason::Dual,
+            ]),
             policed: count(&[DropReason::Policed]),
             random: count(&[DropReason::Loss, DropReason::CheckSequence]),
         }

@@ -63,6 +63,7 @@ const fn reason_text(reason: DropReason) -> &'static str {
         DropReason::QueueFull => "queue full",
         DropReason::Red => "by RED",
         DropReason::Codel => "by CoDel",
+        DropReason::Dual => "by the dual queue",
         DropReason::Loss => "lost",
         DropReason::CheckSequence => "damaged",
         DropReason::Policed => "policed",

@@ -246,6 +246,7 @@ impl PathProber<'_> {
             refusal: refusal(self.table.end, settings.target, &self.table),
             routing_loop: self.routing_loop.clone(),
             flows: Vec::new(),
+            marks: Vec::new(),
             hops: self.hops(),
             links: self.links(),
             narrow,

@@ -9,4 +9,4 @@ mod tests;
 mod window;
 
 pub use receiver::BlockReceiver;
-pub use status::{Ecn, ReceiverCounts, ReceiverStatus};
+pub use status::{ReceiverCounts, ReceiverStatus};

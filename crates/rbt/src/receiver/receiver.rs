@@ -1,13 +1,14 @@
 //! The receiving end of a session.
 
 use super::arrivals::{ArrivalOrder, Arrivals};
-use super::status::{Ecn, ReceiverCounts, ReceiverStatus};
+use super::status::{ReceiverCounts, ReceiverStatus};
 use super::window::{BlockFate, ReassemblyWindow};
 use crate::config::{Arq, SocketBudget, TransferConfig};
 use crate::error::{AbortCode, TransferError};
 use crate::wire::{
     Ack, ControlKind, DATA_KIND, Fin, kind_of, parse_control, parse_data, session_of,
 };
+use caudal_core::marks::Ecn;
 
 /// Maximum time without any datagram before the sender counts as gone, ns.
 const GIVE_UP_NS: u64 = 30_000_000_000;
@@ -138,7 +139,7 @@ impl BlockReceiver {
             return;
         }
         self.counts.received += 1;
-        self.counts.marked += u64::from(ecn == Ecn::CongestionExperienced);
+        self.counts.marked += u64::from(ecn == Ecn::Ce);
         let pn = self.arrivals.expand(header.pn);
         let is_accepted = match self.config.arq {
             Arq::Sack | Arq::NakBitmap => true,
@@ -189,9 +190,7 @@ impl BlockReceiver {
     #[inline]
     fn note_ack(&mut self, now_ns: u64, order: ArrivalOrder, ecn: Ecn) {
         self.unacked += 1;
-        if self.unacked >= self.config.ack_packets
-            || order != ArrivalOrder::Next
-            || ecn == Ecn::CongestionExperienced
+        if self.unacked >= self.config.ack_packets || order != ArrivalOrder::Next || ecn == Ecn::Ce
         {
             self.due.ack = true;
         } else if self.due.ack_ns.is_none() {

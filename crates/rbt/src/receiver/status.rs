@@ -2,33 +2,6 @@
 
 use crate::error::TransferError;
 
-/// The ECN field of the IP header that a batch of datagrams arrived with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ecn {
-    /// Not ECN-capable, or not known.
-    #[default]
-    NotCapable,
-    /// ECT(0).
-    Ect0,
-    /// ECT(1).
-    Ect1,
-    /// Congestion Experienced.
-    CongestionExperienced,
-}
-
-impl Ecn {
-    /// The field in a type-of-service byte or traffic class (RFC 3168 section 5).
-    #[must_use]
-    pub const fn from_tos(tos: u8) -> Self {
-        match tos & 0b11 {
-            0b10 => Self::Ect0,
-            0b01 => Self::Ect1,
-            0b11 => Self::CongestionExperienced,
-            _ => Self::NotCapable,
-        }
-    }
-}
-
 /// The state of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiverStatus {

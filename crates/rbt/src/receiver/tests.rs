@@ -1,11 +1,12 @@
 //! What a receiver answers, datagram by datagram.
 
-use super::{BlockReceiver, Ecn, ReceiverStatus};
+use super::{BlockReceiver, ReceiverStatus};
 use crate::config::{DATA_HEADER_BYTES, SocketBudget, TransferConfig};
 use crate::wire::{
     Ack, ControlKind, DataHeader, Fin, FinAck, FinAckState, parse_control, write_control,
     write_data_header,
 };
+use caudal_core::marks::Ecn;
 
 const MS: u64 = 1_000_000;
 
@@ -31,13 +32,13 @@ fn data(receiver: &mut BlockReceiver, now_ns: u64, pn: u32, block: u32) {
         block,
     };
     write_data_header(&mut datagram, header);
-    receiver.handle_datagrams(now_ns, &datagram, datagram.len(), Ecn::NotCapable);
+    receiver.handle_datagrams(now_ns, &datagram, datagram.len(), Ecn::NotEct);
 }
 
 fn control(receiver: &mut BlockReceiver, now_ns: u64, kind: ControlKind, body: &[u8]) {
     let mut datagram = Vec::new();
     write_control(&mut datagram, kind, 0, |out| out.extend_from_slice(body));
-    receiver.handle_datagrams(now_ns, &datagram, datagram.len(), Ecn::NotCapable);
+    receiver.handle_datagrams(now_ns, &datagram, datagram.len(), Ecn::NotEct);
 }
 
 fn fin(receiver: &mut BlockReceiver, now_ns: u64, total: u64) {

@@ -9,7 +9,7 @@ use caudal_core::summary::DirectionSummary;
 /// The results of a direction: name, unit and value of each metric.
 pub(super) struct DirectionResult {
     direction: &'static str,
-    metrics: [(&'static str, Unit, Option<f64>); 6],
+    metrics: [(&'static str, Unit, Option<f64>); 7],
     /// The goodput with the interval within the run.
     goodput: Option<WithinRunEstimate>,
 }
@@ -29,6 +29,7 @@ impl From<&DirectionSummary> for DirectionResult {
                 ("goodput", Unit::BitPerSecond, summary.goodput_mean()),
                 ("sent", Unit::BitPerSecond, summary.sent_bps),
                 ("loss", Unit::Share, mean(loss)),
+                ("CE marks", Unit::Share, ce_share(summary)),
                 ("jitter", Unit::Seconds, jitter_us.map(|us| us / 1e6)),
                 (
                     "retransmits",
@@ -39,6 +40,12 @@ impl From<&DirectionSummary> for DirectionResult {
             ],
         }
     }
+}
+
+/// The share of the packets that arrived marked CE, of those that could be.
+fn ce_share(summary: &DirectionSummary) -> Option<f64> {
+    let tcp = summary.tcp.as_ref().and_then(|tcp| tcp.ecn?.ce_share());
+    tcp.or_else(|| summary.marks.as_ref()?.ce_share())
 }
 
 impl From<&RepeatDirection> for DirectionResult {
@@ -52,6 +59,7 @@ impl From<&RepeatDirection> for DirectionResult {
                 ("goodput", Unit::BitPerSecond, mean(repeat.goodput_bps)),
                 ("sent", Unit::BitPerSecond, None),
                 ("loss", Unit::Share, mean(loss)),
+                ("CE marks", Unit::Share, None),
                 ("jitter", Unit::Seconds, None),
                 ("retransmits", Unit::Segments, None),
                 ("rtt", Unit::Seconds, None),

@@ -1,5 +1,6 @@
 //! TCP: the kernel's account of a connection, its options and queues, and bytes in and out.
 
+mod ecn;
 mod info;
 mod mptcp;
 mod options;
@@ -9,6 +10,7 @@ mod spliced;
 mod testing;
 mod transfer;
 
+pub use ecn::EcnRequest;
 pub use info::{TcpInfo, tcp_info};
 pub use mptcp::{is_mptcp_active, mptcp_socket};
 pub use options::{

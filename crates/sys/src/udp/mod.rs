@@ -26,4 +26,6 @@ pub use options::{
     enable_drop_counter, enable_receive_timestamps, enable_receive_tos, path_mtu, pending_error,
     set_dont_fragment, set_mtu_probing, set_receive_timeout,
 };
-pub use packet_info::{PacketDestination, enable_packet_info, receive_with_destination, send_from};
+pub use packet_info::{
+    PacketDestination, enable_packet_info, receive_with_destination, receive_with_tos, send_from,
+};

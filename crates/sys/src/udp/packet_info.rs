@@ -75,6 +75,26 @@ pub fn receive_with_destination(
     ))
 }
 
+/// Receives one datagram: its length, and its type-of-service byte (IPv4) or traffic class (IPv6).
+///
+/// The latter is `None` without [`enable_receive_tos`](super::enable_receive_tos).
+///
+/// # Errors
+/// As those of recv(2).
+pub fn receive_with_tos(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Option<u8>)> {
+    let message = raw::receive_with_control(socket, buffer, 0)?;
+    let tos = message
+        .control()
+        .find_map(|(level, kind, data)| match (level, kind) {
+            (libc::IPPROTO_IP, libc::IP_TOS) => data.first().copied(),
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                raw::u32_at(data, 0).map(|class| class as u8)
+            }
+            _ => None,
+        });
+    Ok((message.length, tos))
+}
+
 /// Sends one datagram to `peer`, both in the socket's family, from the address to which its own was sent.
 ///
 /// # Errors

@@ -33,10 +33,12 @@ pub(super) fn queue_setup(
         None => Ok(QueueSetup {
             limit: default,
             discipline: Discipline::DropTail,
+            ecn: false,
         }),
         Some(queue) => Ok(QueueSetup {
             limit: queue_limit(queue, frame, at)?.unwrap_or(default),
             discipline: discipline(queue, at)?,
+            ecn: queue.ecn.unwrap_or(false),
         }),
     }
 }
@@ -66,20 +68,33 @@ fn queue_limit(queue: &QueueFile, frame: u64, at: &Location) -> Result<Option<Qu
 }
 
 fn discipline(queue: &QueueFile, at: &Location) -> Result<Discipline> {
-    let has_codel_keys = queue.target.is_some() || queue.interval.is_some();
-    let has_red_keys = queue.low.is_some() || queue.high.is_some() || queue.most.is_some();
     let kind = queue.discipline.unwrap_or(DisciplineFile::DropTail);
+    let has_target = kind == DisciplineFile::Dual;
+    let has_codel_keys = queue.interval.is_some() || (queue.target.is_some() && !has_target);
+    if queue.ecn == Some(true) && kind == DisciplineFile::DropTail {
+        return Err(TopologyError::new(
+            &at.key("ecn"),
+            "a drop-tail queue drops nothing early that could be marked",
+            "name discipline \"red\", \"codel\" or \"dual\"",
+        ));
+    }
+    let has_red_keys = queue.low.is_some() || queue.high.is_some() || queue.most.is_some();
     if (has_codel_keys && kind != DisciplineFile::Codel)
         || (has_red_keys && kind != DisciplineFile::Red)
     {
         return Err(TopologyError::new(
             at,
-            "target and interval belong to discipline \"codel\"; low, high and most to \"red\"",
+            "target belongs to discipline \"codel\" or \"dual\", interval to \"codel\"; low, high and most to \"red\"",
             "name the discipline",
         ));
     }
     match (kind, queue.low, queue.high) {
         (DisciplineFile::DropTail, ..) => Ok(Discipline::DropTail),
+        (DisciplineFile::Dual, ..) => Ok(Discipline::Dual {
+            target: queue
+                .target
+                .map_or(Duration::from_millis(15), |time| time.0),
+        }),
         (DisciplineFile::Codel, ..) => Ok(Discipline::Codel {
             target: queue.target.map_or(Duration::from_millis(5), |time| time.0),
             interval: queue

@@ -2,8 +2,9 @@
 
 use super::drive::{Refusals, wait};
 use crate::{MoverControl, RunSink, TransferFailure};
+use caudal_core::marks::Ecn;
 use caudal_flow::TestLimit;
-use caudal_rbt::{AbortCode, AcceptedSession, BlockReceiver, Ecn, ReceiverStatus};
+use caudal_rbt::{AbortCode, AcceptedSession, BlockReceiver, ReceiverStatus};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::udp::{GroReceiver, Wait};
 use std::io;
@@ -149,7 +150,7 @@ impl<'a> ReceivingLoop<'a> {
                         now_ns,
                         batch.data,
                         batch.segment,
-                        batch.tos.map_or(Ecn::NotCapable, Ecn::from_tos),
+                        batch.tos.map_or(Ecn::NotEct, Ecn::from_tos),
                     );
                 }
                 let new = self.receiver.counts().content_bytes - before;

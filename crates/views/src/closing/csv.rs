@@ -19,7 +19,7 @@ pub struct BulkRow<'a> {
 
 impl BulkRow<'_> {
     /// The columns, in their order.
-    pub const COLUMNS: [Column<Self>; 27] = [
+    pub const COLUMNS: [Column<Self>; 28] = [
         Column::when(
             "always",
             "start_s",
@@ -200,6 +200,13 @@ impl BulkRow<'_> {
         Column::when("always", "run", "", "the repetition, from 1", |row| {
             row.run.to_string()
         }),
+        Column::when(
+            "udp, once one was",
+            "ce",
+            "datagrams",
+            "datagrams that arrived marked CE, congestion experienced",
+            |row| row.udp(|udp| udp.ce),
+        ),
     ];
 
     fn tcp<T: Display>(&self, value: fn(&TcpInterval) -> Option<T>) -> String {

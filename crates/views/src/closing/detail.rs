@@ -8,7 +8,7 @@ use caudal_core::loss::{Loss, LossLocation};
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::Run;
-use caudal_core::summary::DirectionSummary;
+use caudal_core::summary::{DirectionSummary, TcpEcn};
 use caudal_stats::IntervalMethod;
 
 /// The lines on a direction.
@@ -36,6 +36,8 @@ pub(super) fn direction_lines(
     if let Some(loss) = &summary.loss {
         datagrams(loss, has_warm_up, &mut |line| lines.push(line));
     }
+    let marks = summary.marks.iter().filter(|marks| marks.is_notable());
+    lines.extend(marks.map(|marks| format!("  marks: {}", marks.sentence())));
     lines.extend(delay_line(summary));
     lines.extend(spacing_line(summary));
     lines.extend(pacing_line(summary));
@@ -148,9 +150,27 @@ fn tcp_line(summary: &DirectionSummary) -> Option<String> {
         Some(format!("{retransmits} retransmitted{retransmitted}")),
         tcp.cwnd_max_bytes
             .map(|window| format!("congestion window up to {}", bytes(window))),
+        tcp.ecn.map(ecn_text),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     Some(format!("  tcp: {}", parts.join("; ")))
+}
+
+/// ECN of the connections, in half a line.
+pub(super) fn ecn_text(ecn: TcpEcn) -> String {
+    let whose = match (ecn.negotiated, ecn.connections) {
+        (0, _) => return "no ECN".to_owned(),
+        (some, all) if some == all => "ECN".to_owned(),
+        (some, all) => format!("ECN on {some} of {all} connections"),
+    };
+    let marked = ecn.ce_share();
+    let marked = marked.map(|share| format!(", CE {} of segments", Unit::Share.show(share)));
+    let cleared = (ecn.arrived_capable == Some(false)).then_some(", cleared on the path");
+    format!(
+        "{whose}{}{}",
+        marked.unwrap_or_default(),
+        cleared.unwrap_or_default()
+    )
 }
 
 /// The delay variation of datagrams.

@@ -1,6 +1,6 @@
 //! The result of a direction in one line, and the lines that explain it.
 
-use super::detail::{loss_location, prediction_lines};
+use super::detail::{ecn_text, loss_location, prediction_lines};
 use super::round_trip::rtt_line;
 use super::window;
 use crate::text::{bits, fold, mean_and_interval};
@@ -9,6 +9,7 @@ use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy};
 use caudal_core::loss::Loss;
 use caudal_core::quantity::Unit;
 use caudal_core::run::{DirectionRepeats, Run};
+use caudal_core::summary::TcpEcn;
 use caudal_core::summary::{DirectionSummary, RateLevel, TcpSummary};
 use caudal_core::text::printable;
 use std::fmt;
@@ -163,6 +164,17 @@ pub(super) fn explanation(run: &Run, summary: &DirectionSummary, width: LineWidt
     {
         loss_location(location, &mut |line| lines.push(line));
     }
+    // What was asked for, or marked.
+    let ecn = summary.tcp.as_ref().and_then(|tcp| tcp.ecn);
+    let is_told = |ecn: &TcpEcn| ecn.delivered_ce > Some(0);
+    lines.extend(
+        ecn.filter(is_told)
+            .map(|ecn| format!("  {}", ecn_text(ecn))),
+    );
+    // Changes are warnings; what was asked for and came through is said here.
+    let marks = summary.marks.iter();
+    let kept = marks.filter(|marks| marks.is_notable() && marks.changes().is_empty());
+    lines.extend(kept.map(|marks| format!("  marks: {}", marks.sentence())));
     let limit = summary.limited_by.as_ref();
     lines.extend(limit.map(limit_line));
     let next = window::usual_lines(run, summary, width);
@@ -183,7 +195,9 @@ fn limit_line(limit: &LimitedBy) -> String {
     let is_bare = limit.limit == Bottleneck::Network
         && matches!(
             limit.cause,
-            None | Some(Cause::Policer | Cause::RandomLoss | Cause::SlowStart)
+            None | Some(
+                Cause::Policer | Cause::RandomLoss | Cause::SlowStart | Cause::CongestionMarks
+            )
         );
     match limit.limit {
         Bottleneck::Unknown => format!("  limited by: {name}: {}", limit.evidence),

@@ -2,9 +2,11 @@
 
 use super::{both_ends, facts, headline, hop_rows};
 use crate::closing::ClosingLine;
+use crate::interval_table::Detail;
 use crate::quality;
 use crate::text;
 use crate::text_form::TextForm;
+use caudal_core::path::MarkTrace;
 use caudal_core::run::Run;
 
 /// The lines of the closing block; of a quiet one the narrow link, the round-trip time and the warnings.
@@ -35,6 +37,10 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
             .iter()
             .map(|flows| text::fold(&flows.to_string(), 4, form.width)),
     );
+    // Changes are warnings too.
+    let is_told = |trace: &&MarkTrace| trace.changes.is_empty() || form.detail == Detail::Every;
+    let marks = report.marks.iter().filter(is_told);
+    lines.extend(marks.map(|trace| text::fold(&trace.to_string(), 4, form.width)));
     lines.extend(both_ends::next_steps(run, report, form.width));
     lines.extend(text::warnings(run, form.width));
     let headlines = headline::lines(report).into_iter();
@@ -49,7 +55,6 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
 mod tests {
     use super::super::sample;
     use super::*;
-    use crate::interval_table::Detail;
     use crate::width::LineWidth;
     use caudal_core::path::{HopAnswering, HostAnswer, PathDuplex, PathDuplexMode, PathReport};
     use caudal_core::warning::{Warning, WarningCode};

@@ -112,6 +112,7 @@ fn path(hops: Vec<PathHop>, links: Vec<PathLink>, narrow_ttl: u8) -> PathReport 
         refusal: None,
         routing_loop: None,
         flows: Vec::new(),
+        marks: Vec::new(),
         narrow_unknown: narrow.is_none().then(|| "nothing answers".into()),
         narrow,
         hops,

@@ -6,6 +6,7 @@ use crate::interval_table::Detail;
 use crate::text::{self, fold};
 use crate::text_form::TextForm;
 use crate::width::LineWidth;
+use caudal_core::marks::MarkReport;
 use caudal_core::plan::{Direction, PhaseLoad};
 use caudal_core::quality::{DelayIncrease, Grade, PhaseReport, QualityReport};
 use caudal_core::run::Run;
@@ -38,6 +39,20 @@ pub fn report_lines(report: &QualityReport, form: TextForm) -> Vec<String> {
         lines.extend(phases().filter_map(|phase| responsiveness_parts(phase, width)));
         lines.extend(phases().filter_map(|phase| one_way_percentiles(phase, width)));
         lines.extend(report.phases.iter().flat_map(probe_lines));
+    }
+    let ways = [
+        ("upload", &report.marks_up),
+        ("download", &report.marks_down),
+    ];
+    for (name, marks) in ways {
+        let is_told = |marks: &&MarkReport| {
+            marks.is_notable() && (form.detail == Detail::Every || marks.changes().is_empty())
+        };
+        let marks = marks.iter().filter(is_told);
+        lines.extend(marks.map(|marks| {
+            let text = format!("marks of UDP probes, {name}: {}", marks.sentence());
+            fold(&text, 4, form.width)
+        }));
     }
     for advice in &report.advice {
         lines.push(fold(&advice.finding, 4, form.width));

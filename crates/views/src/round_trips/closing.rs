@@ -7,6 +7,7 @@ use caudal_analysis::link::link_rate;
 use caudal_core::echo::{KernelSplit, OneWaySummary, ReplySummary, SizeSummary};
 use caudal_core::episode::Episode;
 use caudal_core::loss::RefusedSends;
+use caudal_core::marks::MarkReport;
 use caudal_core::plan::{Direction, EchoSchedule};
 use caudal_core::prediction::{PredictionCheck, RelativeDifference};
 use caudal_core::quantity::{EstimateInUnit, Unit};
@@ -42,6 +43,7 @@ impl Closing<'_> {
             }
         }
         push(self.brief_losses());
+        self.marks(&mut push, |marks| marks.changes().is_empty());
         self.refused(&mut push);
         if let [only] = self.summary.sizes.as_slice() {
             self.place(&only.pooled, &mut push);
@@ -53,6 +55,20 @@ impl Closing<'_> {
             self.predictions(&mut push);
         }
         lines
+    }
+
+    /// The marks of both ways, where there is something to say of them and they are `told` here: changes are warnings too.
+    fn marks(&self, push: &mut impl FnMut(String), told: impl Fn(&MarkReport) -> bool) {
+        let ways = [
+            ("upload", &self.summary.marks_up),
+            ("download", &self.summary.marks_down),
+        ];
+        for (name, marks) in ways {
+            let marks = marks
+                .iter()
+                .filter(|marks| marks.is_notable() && told(marks));
+            marks.for_each(|marks| push(format!("marks, {name}: {}", marks.sentence())));
+        }
     }
 
     /// The times of a size in a line, in one unit but for the mean, which has the digits of its interval.
@@ -222,6 +238,7 @@ impl Closing<'_> {
             push(format!("host and network cannot be separated: {why}"));
         }
         self.losses(&mut push);
+        self.marks(&mut push, |_| true);
         self.predictions(&mut push);
         lines
     }

@@ -38,6 +38,8 @@ fn check_tcp(offered: &TcpPlan, accepted: &TcpPlan) -> Result<(), AcceptanceErro
         mptcp,
         discard,
         zero_copy,
+        // Connections are opened by the client, whose kernel asks.
+        ask_ecn: _,
     } = accepted;
     check_bulk(&offered.bulk, bulk)?;
     same("maximum segment size", &offered.mss, mss)?;
@@ -54,9 +56,11 @@ fn check_udp(offered: &UdpPlan, accepted: &UdpPlan) -> Result<(), AcceptanceErro
         bulk,
         verify,
         pacing: _,
+        ecn,
     } = accepted;
     check_bulk(&offered.bulk, bulk)?;
-    same("setting of payload verification", &offered.verify, verify)
+    same("setting of payload verification", &offered.verify, verify)?;
+    same("ECN field", &offered.ecn, ecn)
 }
 
 /// A server may open connections more slowly, or fewer of them, and makes the certificate.
@@ -239,6 +243,7 @@ mod tests {
             mptcp: false,
             discard: false,
             zero_copy: false,
+            ask_ecn: None,
         }
     }
 
@@ -247,6 +252,7 @@ mod tests {
             bulk: bulk(),
             verify: false,
             pacing: Pacing::Balanced,
+            ecn: caudal_core::marks::Ecn::NotEct,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::iperf3::units::{parse, parse_integer};
 use crate::option_table::OptionArgument;
-use caudal_wire::dscp::Dscp;
+use caudal_core::marks::Dscp;
 use caudal_wire::iperf3::Iperf3ErrorCode;
 use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs};
 use std::ops::RangeInclusive;

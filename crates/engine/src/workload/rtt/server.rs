@@ -6,6 +6,7 @@
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, OpenFlow, ServerEnding, ServerHalf};
 use caudal_core::event::EndedTest;
+use caudal_core::marks::MarkCounter;
 use caudal_core::plan::{EchoPlan, EchoSchedule, MAX_DATAGRAM, PlannedFlow};
 use caudal_core::sample::{Counters, FlowEnd};
 use caudal_flow::rtt::{MessageBuffer, send_udp};
@@ -15,6 +16,7 @@ use caudal_flow::{
     Wakeup, reply_to_proof,
 };
 use caudal_sys::clock::monotonic_ns;
+use caudal_sys::udp::receive_with_tos;
 use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
 use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement, stamp_reply};
 use caudal_wire::final_report::{FinalReport, FlowsReport};
@@ -36,7 +38,7 @@ struct EchoThread {
     socket: Arc<DataSocket>,
     counters: Arc<FlowCounters>,
     signals: Arc<FlowSignals>,
-    thread: Option<JoinHandle<io::Result<()>>>,
+    thread: Option<JoinHandle<(io::Result<()>, MarkCounter)>>,
 }
 
 impl EchoThread {
@@ -66,17 +68,18 @@ impl EchoThread {
             .stack_size(STACK_BYTES)
             .spawn(move || {
                 counters.attach_thread();
+                let mut marks = MarkCounter::default();
                 let result = match &*socket {
                     DataSocket::Tcp(stream) => {
                         echo_tcp(stream, max_size, &limit, &counters, &signals)
                     }
                     DataSocket::Udp(socket) => {
-                        echo_udp(socket, is_stamped, &limit, &counters, &signals)
+                        echo_udp(socket, is_stamped, &limit, &counters, &signals, &mut marks)
                     }
                 };
                 counters.detach_thread();
                 ended.wake();
-                result
+                (result, marks)
             })
             .map_err(|cause| RunError::local("starting a thread", cause))?;
         echo.thread = Some(thread);
@@ -95,10 +98,16 @@ impl EchoThread {
             DataSocket::Udp(socket) => granted_udp(socket),
         };
         self.stop();
-        let failure = match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(Ok(()))) | None => None,
-            Some(Ok(Err(cause))) => Some(cause.to_string()),
-            Some(Err(_)) => Some("its thread ended in an error of the program".to_owned()),
+        let (failure, marks) = match self.thread.take().map(JoinHandle::join) {
+            None => (None, None),
+            Some(Ok((result, marks))) => {
+                let failure = result.err().map(|cause| cause.to_string());
+                (failure, marks.counts())
+            }
+            Some(Err(_)) => {
+                let failure = "its thread ended in an error of the program";
+                (Some(failure.to_owned()), None)
+            }
         };
         FlowEnd {
             flow: self.flow.id,
@@ -107,6 +116,8 @@ impl EchoThread {
             spacing: None,
             trace: None,
             sequence: None,
+            marks,
+            ecn_seen: None,
             delay: None,
             failure: failure.map(Into::into),
         }
@@ -290,12 +301,13 @@ fn echo_udp(
     limit: &TestLimit,
     counters: &FlowCounters,
     signals: &FlowSignals,
+    marks: &mut MarkCounter,
 ) -> io::Result<()> {
     let _memory = limit.server().memory.reserve(u64::from(MAX_DATAGRAM))?;
     let mut buffer = vec![0; MAX_DATAGRAM as usize];
     while !signals.is_stopped() {
-        let size = match socket.recv(&mut buffer) {
-            Ok(size) => size,
+        let (size, tos) = match receive_with_tos(socket, &mut buffer) {
+            Ok(received) => received,
             // The client has closed its socket, or a router reports it unreachable: it may come back.
             Err(cause) if is_transient(&cause) => continue,
             Err(cause) => return Err(cause),
@@ -311,6 +323,9 @@ fn echo_udp(
         }
         if message.is_empty() {
             continue;
+        }
+        if let Some(tos) = tos {
+            marks.add(tos, 1);
         }
         if is_stamped {
             let received_ns = monotonic_ns();

@@ -40,6 +40,7 @@ impl Workload for UdpWorkload {
         SocketSettings {
             window: self.plan.bulk.window.map(|bytes| bytes.get() as usize),
             dscp: self.plan.bulk.dscp,
+            ecn: self.plan.ecn,
             ..SocketSettings::new(Transport::Udp)
         }
     }

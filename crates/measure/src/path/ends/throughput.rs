@@ -204,6 +204,7 @@ impl WindowSweep<'_, '_> {
             mptcp: false,
             discard: false,
             zero_copy: false,
+            ask_ecn: None,
         }
     }
 
