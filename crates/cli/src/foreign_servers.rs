@@ -6,6 +6,7 @@ use caudal_engine::{Admission, Protocol, RunError, Server, SessionLimits};
 use caudal_foreign::iperf2::{Iperf2Options, Iperf2Server};
 use caudal_foreign::nttcp::{NttcpOptions, NttcpServer};
 use caudal_wire::{iperf2, nttcp};
+use std::net::IpAddr;
 use std::sync::mpsc::Sender;
 
 /// The port of a running server, and what ends its tests; the server is stopped when that is dropped.
@@ -14,6 +15,7 @@ type RunningServer = (u16, Box<dyn FnOnce()>);
 /// Starts a server that shares the limits and the admission of the native one.
 type StartServer = fn(
     &ServeArgs,
+    Option<IpAddr>,
     &SessionLimits,
     Admission,
     SessionEventSender,
@@ -107,26 +109,36 @@ impl ForeignServers {
                 servers.started.push(StartedServer::closed(protocol));
                 continue;
             }
-            let started =
-                match (entry.start)(args, limits, admission.clone(), events.clone().into()) {
-                    Ok((port, stop)) => {
-                        servers.running.push(stop);
-                        StartedServer {
-                            protocol,
-                            port: Some(port),
-                            message: format!("{protocol} on port {port}, {}", entry.sockets),
+            for bind in binds(args) {
+                let events = events.clone().into();
+                let (port, message) =
+                    match (entry.start)(args, bind, limits, admission.clone(), events) {
+                        Ok((port, stop)) => {
+                            servers.running.push(stop);
+                            let at = match bind.filter(|_| args.bind.len() > 1) {
+                                Some(address) => format!(" of {address}"),
+                                None => String::new(),
+                            };
+                            let sockets = entry.sockets;
+                            (
+                                Some(port),
+                                format!("{protocol} on port {port}{at}, {sockets}"),
+                            )
                         }
-                    }
-                    Err(error) => StartedServer {
-                        protocol,
-                        port: None,
-                        message: format!(
-                            "without {protocol}: {error}; choose another port with {}",
-                            entry.remedy
-                        ),
-                    },
-                };
-            servers.started.push(started);
+                        Err(error) => {
+                            let remedy = entry.remedy;
+                            let message = format!(
+                                "without {protocol}: {error}; choose another port with {remedy}"
+                            );
+                            (None, message)
+                        }
+                    };
+                servers.started.push(StartedServer {
+                    protocol,
+                    port,
+                    message,
+                });
+            }
         }
         servers
     }
@@ -139,14 +151,24 @@ impl ForeignServers {
     }
 }
 
+/// The addresses to listen on, each `None` for all.
+fn binds(args: &ServeArgs) -> Vec<Option<IpAddr>> {
+    match args.bind.is_empty() {
+        true => vec![None],
+        false => args.bind.iter().map(|local| Some(local.address)).collect(),
+    }
+}
+
 fn start_iperf2(
     args: &ServeArgs,
+    bind: Option<IpAddr>,
     limits: &SessionLimits,
     admission: Admission,
     events: SessionEventSender,
 ) -> Result<RunningServer, RunError> {
     let options = Iperf2Options {
-        bind: args.bind.map(|local| local.address),
+        bind,
+        device: args.device.clone(),
         port: args.iperf2_port.unwrap_or(iperf2::PORT),
         limits: limits.clone(),
         idle_timeout: args.idle_timeout,
@@ -165,12 +187,14 @@ fn start_iperf2(
 
 fn start_nttcp(
     args: &ServeArgs,
+    bind: Option<IpAddr>,
     limits: &SessionLimits,
     admission: Admission,
     events: SessionEventSender,
 ) -> Result<RunningServer, RunError> {
     let options = NttcpOptions {
-        bind: args.bind.map(|local| local.address),
+        bind,
+        device: args.device.clone(),
         port: args.nttcp_port.unwrap_or(nttcp::PORT),
         limits: limits.clone(),
         idle_timeout: args.idle_timeout,

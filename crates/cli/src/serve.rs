@@ -12,7 +12,7 @@ use caudal_compat::iperf3::login::{AuthorizedUsers, LoginPadding};
 use caudal_compat::iperf3::transcripts;
 use caudal_core::units::{BitRate, ByteCount, format_duration};
 use caudal_engine::server::{
-    AuthenticationOptions, ProtocolAccess, SessionEvent, SharedPortProtocol,
+    AuthenticationOptions, ListenAddress, ProtocolAccess, SessionEvent, SharedPortProtocol,
 };
 use caudal_engine::{
     MemoryBudget, Protocol, RunError, ServedDirectory, Server, ServerOptions, SessionLimits,
@@ -70,7 +70,9 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         .map(|address| start_metrics(address, args, &counters))
         .transpose()?;
     let mut log = ServerLog::new(args.json_log, args.quiet);
-    log.listening(server.local());
+    for local in server.locals() {
+        log.listening(*local);
+    }
     if args.web && server.access(Protocol::Web) != ProtocolAccess::Closed {
         log.web(server.local());
     }
@@ -106,7 +108,9 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
     for started in &others.started {
         log.started(started);
     }
-    if !requires_authentication(args) && !server.local().ip().to_canonical().is_loopback() {
+    let mut locals = server.locals().iter();
+    let is_reachable = !locals.all(|local| local.ip().to_canonical().is_loopback());
+    if !requires_authentication(args) && is_reachable {
         log.unauthenticated(&args.allow, args.accept_files.is_some());
     }
     loop {
@@ -171,8 +175,15 @@ fn start_metrics(
 /// The settings of the server.
 fn server_options(args: &ServeArgs, limits: &SessionLimits) -> Result<ServerOptions, Failure> {
     Ok(ServerOptions {
-        bind: args.bind.map(|local| local.address),
-        bind_scope_id: args.bind.map_or(0, |local| local.scope_id),
+        bind: args
+            .bind
+            .iter()
+            .map(|local| ListenAddress {
+                address: local.address,
+                scope_id: local.scope_id,
+            })
+            .collect(),
+        device: args.device.clone(),
         port: args.port,
         one_off: args.one_off,
         max_clients: args.max_clients,
@@ -235,7 +246,8 @@ fn open_directory<T>(
 
 /// Checks the flags.
 fn check(args: &ServeArgs) -> Result<(), Failure> {
-    if let Some(local) = args.bind.filter(LocalAddressArg::lacks_zone) {
+    let mut addresses = args.bind.iter();
+    if let Some(local) = addresses.find(|local| local.lacks_zone()) {
         let (message, advice) = missing_zone(&local.to_string());
         return Err(Failure::usage(format!("--bind {message}"), advice));
     }

@@ -197,7 +197,7 @@ fn connect_own(
     };
     let store = stores_files.then(|| StoreDirectory::open(Path::new(".")).ok());
     let options = ServerOptions {
-        bind: Some(loopback),
+        bind: vec![loopback.into()],
         port: 0,
         tool: TOOL.to_owned(),
         idle_timeout: OWN_IDLE_TIMEOUT,

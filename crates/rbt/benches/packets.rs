@@ -7,8 +7,9 @@
     reason = "a benchmark that cannot go on says where"
 )]
 
+use caudal_core::marks::Ecn;
 use caudal_rbt::{
-    BlockReceiver, BlockSender, Ecn, MemoryContent, RbtCongestion, SocketBudget, TransferConfig,
+    BlockReceiver, BlockSender, MemoryContent, RbtCongestion, SocketBudget, TransferConfig,
 };
 use forged::ForgedAck;
 use std::hint::black_box;
@@ -132,7 +133,7 @@ fn receiving(packet_bytes: u32, batches: &[Vec<u8>]) -> (u64, u64) {
             // The window has been filled once: its memory is there.
             (begun, before) = (Instant::now(), receiver.counts().received);
         }
-        receiver.handle_datagrams(at as u64 * 20_000, batch, segment, Ecn::NotCapable);
+        receiver.handle_datagrams(at as u64 * 20_000, batch, segment, Ecn::NotEct);
         black_box(receiver.poll_transmit(at as u64 * 20_000, &mut out));
         waiting += batch.len();
         // Written in runs of a megabyte.

@@ -1,8 +1,9 @@
 //! A sender and a receiver over a pipe with a delay and a rate.
 
+use caudal_core::marks::Ecn;
 use caudal_rbt::{
-    Arq, BlockReceiver, BlockSender, Ecn, MemoryContent, RbtCongestion, ReceiverStatus,
-    SenderStatus, SocketBudget, TransferConfig,
+    Arq, BlockReceiver, BlockSender, MemoryContent, RbtCongestion, ReceiverStatus, SenderStatus,
+    SocketBudget, TransferConfig,
 };
 use std::collections::BTreeMap;
 
@@ -76,7 +77,7 @@ fn run(
             .filter(|entry| entry.key().0 <= now_ns)
         {
             let datagram = entry.remove();
-            receiver.handle_datagrams(now_ns, &datagram, datagram.len(), Ecn::NotCapable);
+            receiver.handle_datagrams(now_ns, &datagram, datagram.len(), Ecn::NotEct);
         }
         while let Some(entry) = back
             .due

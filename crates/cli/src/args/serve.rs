@@ -23,9 +23,13 @@ const EXAMPLES_SERVE: &str = "Examples:\n  \
 #[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES_SERVE)]
 pub struct ServeArgs {
-    /// The address to listen on, a link-local one as fe80::1%eth0 [default: all, IPv4 and IPv6]
-    #[arg(short = 'B', long, value_name = "ADDRESS")]
-    pub bind: Option<LocalAddressArg>,
+    /// The address to listen on, a link-local one as fe80::1%eth0 (may be given several times, or with commas) [default: all, IPv4 and
+    /// IPv6]
+    #[arg(short = 'B', long, value_name = "ADDRESS", value_delimiter = ',')]
+    pub bind: Vec<LocalAddressArg>,
+    /// The interface, or VRF, that clients must come by, and by which they are answered (may need privileges)
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
     /// The port, for control and data, TCP and UDP
     #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT, allow_negative_numbers = true)]
     pub port: u16,

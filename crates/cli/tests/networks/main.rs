@@ -13,6 +13,7 @@ mod connect;
 mod first_screen;
 mod forged;
 mod host_loss;
+mod interfaces;
 mod intermediaries;
 mod kernel;
 mod known_paths;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         first_screen,
         forged,
         host_loss,
+        interfaces,
         intermediaries,
         kernel,
         known_paths,

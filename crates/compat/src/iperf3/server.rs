@@ -62,7 +62,8 @@ fn server_options(
     };
     let (interval, view_settings) = (settings.interval, settings.clone());
     Ok(ServerOptions {
-        bind: settings.bind.or(any),
+        bind: settings.bind.or(any).map(Into::into).into_iter().collect(),
+        device: settings.device.clone(),
         port: settings.port,
         one_off: service.one_off,
         limits: SessionLimits {

@@ -23,6 +23,7 @@ const EVENT_WAIT: Duration = Duration::from_millis(50);
 pub(super) fn run(request: &TransferRequest, interrupt: &'static Interrupt) -> ExitCode {
     let options = NttcpOptions {
         bind: None,
+        device: None,
         port: request.port,
         limits: SessionLimits::default(),
         idle_timeout: IDLE_TIMEOUT,

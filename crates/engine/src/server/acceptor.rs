@@ -451,7 +451,8 @@ impl Acceptor {
             let local = to.map_or(SocketAddr::new(any, self.port), |to| {
                 to.socket_address(self.port)
             });
-            let open = || reply_udp_socket(local, peer, size);
+            let device = self.state.options.device.as_deref();
+            let open = || reply_udp_socket(local, peer, size, device);
             let takes =
                 |shared: &Arc<dyn SharedPortProtocol>| shared.take_datagram(datagram, peer, &open);
             if self.state.options.shared_port.iter().any(takes) {
@@ -466,7 +467,7 @@ impl Acceptor {
             if self.state.tests.contains(opening.token) {
                 let mut refused = None;
                 self.state.tests.deliver(opening.token, || {
-                    let socket = reply_udp_socket(local, peer, size);
+                    let socket = reply_udp_socket(local, peer, size, device);
                     let socket = socket.map_err(|cause| refused = Some(cause)).ok()?;
                     Some(ArrivedSocket::Udp(opening.flow, socket, peer))
                 });
@@ -475,7 +476,7 @@ impl Acceptor {
                 }
             } else if self.state.admission.check_address(peer.ip()).is_ok()
                 && self.no_test_answers.take(monotonic_ns())
-                && let Ok(socket) = reply_udp_socket(local, peer, size)
+                && let Ok(socket) = reply_udp_socket(local, peer, size, device)
             {
                 // As long as the hello, and never in answer to anything but one.
                 let answer = opening.without_test(self.state.instance);

@@ -22,7 +22,7 @@ mod test_times;
 
 pub use authentication::{AuthenticationOptions, ProtocolAccess};
 pub use flow_watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
-pub use options::ServerOptions;
+pub use options::{ListenAddress, ServerOptions};
 pub use server::Server;
 pub use session_event::{
     SessionEvent, SessionEventKind, SessionEventSender, SessionView, SessionViews,

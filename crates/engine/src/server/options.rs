@@ -11,13 +11,42 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// An address to listen on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListenAddress {
+    /// The address.
+    pub address: IpAddr,
+    /// The index of the interface of a link-local one; 0 for any other.
+    pub scope_id: u32,
+}
+
+impl ListenAddress {
+    /// It with a port.
+    #[must_use]
+    pub fn with_port(self, port: u16) -> SocketAddr {
+        match self.address {
+            IpAddr::V6(address) => SocketAddrV6::new(address, port, 0, self.scope_id).into(),
+            address @ IpAddr::V4(_) => SocketAddr::new(address, port),
+        }
+    }
+}
+
+impl From<IpAddr> for ListenAddress {
+    fn from(address: IpAddr) -> Self {
+        Self {
+            address,
+            scope_id: 0,
+        }
+    }
+}
+
 /// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// The address to listen on; `None` for all, IPv4 and IPv6.
-    pub bind: Option<IpAddr>,
-    /// The index of the interface that a link-local address to listen on belongs to; 0 for others.
-    pub bind_scope_id: u32,
+    /// The addresses to listen on; none for all, of IPv4 and IPv6.
+    pub bind: Vec<ListenAddress>,
+    /// The interface, or VRF, that clients must come by; `None` for any.
+    pub device: Option<String>,
     /// The port; 0 lets the kernel choose.
     pub port: u16,
     /// `true` to end after one client.
@@ -45,8 +74,8 @@ pub struct ServerOptions {
 impl Default for ServerOptions {
     fn default() -> Self {
         Self {
-            bind: None,
-            bind_scope_id: 0,
+            bind: Vec::new(),
+            device: None,
             port: PORT,
             one_off: false,
             max_clients: 256,
@@ -63,14 +92,12 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
-    /// The address and port to listen on; `None` without an address.
-    pub(crate) fn listening_address(&self) -> Option<SocketAddr> {
-        Some(match self.bind? {
-            IpAddr::V6(address) => {
-                SocketAddrV6::new(address, self.port, 0, self.bind_scope_id).into()
-            }
-            address @ IpAddr::V4(_) => SocketAddr::new(address, self.port),
-        })
+    /// The addresses to listen on, each `None` for all.
+    pub(crate) fn listening_addresses(&self) -> Vec<Option<ListenAddress>> {
+        match self.bind.is_empty() {
+            true => vec![None],
+            false => self.bind.iter().copied().map(Some).collect(),
+        }
     }
 
     /// The limits on each test of a client at `address`.

@@ -18,18 +18,23 @@ pub struct ListeningSockets {
     pub without_v6: Option<io::Error>,
 }
 
-/// A listening TCP socket and a UDP socket on an address and port; without an address on `port`, for IPv4 and IPv6.
+/// A listening TCP socket and a UDP socket on an address and port; without an address on `port`, for IPv4 and IPv6; with a device for what comes by that
+/// interface, or VRF, alone.
 ///
 /// # Errors
 /// When the address or port is not available.
-pub fn listen_tcp_and_udp(address: Option<SocketAddr>, port: u16) -> io::Result<ListeningSockets> {
+pub fn listen_tcp_and_udp(
+    address: Option<SocketAddr>,
+    port: u16,
+    device: Option<&str>,
+) -> io::Result<ListeningSockets> {
     match address {
-        Some(address) => listen_on(address),
-        None => listen_on((Ipv6Addr::UNSPECIFIED, port).into()).or_else(|cause| {
+        Some(address) => listen_on(address, device),
+        None => listen_on((Ipv6Addr::UNSPECIFIED, port).into(), device).or_else(|cause| {
             match cause.raw_os_error() {
                 // A host without IPv6.
                 Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL) => {
-                    let listening = listen_on((Ipv4Addr::UNSPECIFIED, port).into())?;
+                    let listening = listen_on((Ipv4Addr::UNSPECIFIED, port).into(), device)?;
                     Ok(ListeningSockets {
                         without_v6: Some(cause),
                         ..listening
@@ -41,7 +46,7 @@ pub fn listen_tcp_and_udp(address: Option<SocketAddr>, port: u16) -> io::Result<
     }
 }
 
-fn listen_on(address: SocketAddr) -> io::Result<ListeningSockets> {
+fn listen_on(address: SocketAddr, device: Option<&str>) -> io::Result<ListeningSockets> {
     let mut attempts = 0;
     loop {
         let domain = Domain::for_address(address);
@@ -50,6 +55,9 @@ fn listen_on(address: SocketAddr) -> io::Result<ListeningSockets> {
             .or_else(|_| Socket::new(domain, Type::STREAM, Some(Protocol::TCP)))?;
         if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
             listener.set_only_v6(false)?;
+        }
+        if let Some(device) = device {
+            options::bind_device(&listener, device)?;
         }
         listener.set_reuse_address(true)?;
         listener.bind(&SockAddr::from(address))?;
@@ -61,7 +69,7 @@ fn listen_on(address: SocketAddr) -> io::Result<ListeningSockets> {
         // A socket of Multipath TCP does not tell the interface of a link-local address.
         let mut local = address;
         local.set_port(bound.port());
-        match udp_on(local) {
+        match udp_on(local, device) {
             Ok(udp) => {
                 return Ok(ListeningSockets {
                     tcp: listener.into(),
@@ -77,10 +85,13 @@ fn listen_on(address: SocketAddr) -> io::Result<ListeningSockets> {
     }
 }
 
-fn udp_on(local: SocketAddr) -> io::Result<Socket> {
+fn udp_on(local: SocketAddr, device: Option<&str>) -> io::Result<Socket> {
     let udp = Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
     if local.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
         udp.set_only_v6(false)?;
+    }
+    if let Some(device) = device {
+        options::bind_device(&udp, device)?;
     }
     // Reuse is set after binding, so that binding fails where another server already listens.
     udp.bind(&SockAddr::from(local))?;
@@ -89,7 +100,7 @@ fn udp_on(local: SocketAddr) -> io::Result<Socket> {
     Ok(udp)
 }
 
-/// A server's UDP socket for one flow: from the address the client sent to, connected to the client, from which `received`
+/// A server's UDP socket for one flow: from the address the client sent to, by the interface of the server where it has one, connected to the client, from which `received`
 /// bytes have arrived.
 ///
 /// # Errors
@@ -98,10 +109,14 @@ pub fn reply_udp_socket(
     local: SocketAddr,
     peer: SocketAddr,
     received: usize,
+    device: Option<&str>,
 ) -> io::Result<UnvalidatedSocket> {
     let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))?;
     if peer.is_ipv6() {
         socket.set_only_v6(false)?;
+    }
+    if let Some(device) = device {
+        options::bind_device(&socket, device)?;
     }
     options::set_reuse(&socket)?;
     socket.bind(&SockAddr::from(local))?;

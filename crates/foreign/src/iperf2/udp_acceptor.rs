@@ -214,7 +214,8 @@ impl UdpAcceptor {
         local: SocketAddr,
         peer: SocketAddr,
     ) -> io::Result<(UdpSocket, Arc<AntiAmplificationLimit>)> {
-        let (socket, limit) = reply_udp_socket(local, peer, 0)?.into_limited();
+        let (socket, limit) =
+            reply_udp_socket(local, peer, 0, self.state.options.device.as_deref())?.into_limited();
         self.take_early(&socket, local.ip());
         let state_options = &self.state.options;
         let bytes = state_options.window.unwrap_or(UDP_BUFFER);

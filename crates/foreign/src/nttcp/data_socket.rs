@@ -115,7 +115,7 @@ impl DataDialogue<'_> {
             return Ok(DataSocket::Udp(socket));
         }
         let listener = ports
-            .map(|port| listen(self.local, port))
+            .map(|port| listen(self.local, port, None))
             .find_map(Result::ok)
             .ok_or(NttcpError::NoFreePort)?;
         if let Some(kilobytes) = self.request.window_kb {

@@ -1,11 +1,12 @@
 //! Listening TCP sockets.
 
+use caudal_sys::options;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 /// Listens on an address and port.
-pub(super) fn listen(address: IpAddr, port: u16) -> io::Result<TcpListener> {
+pub(super) fn listen(address: IpAddr, port: u16, device: Option<&str>) -> io::Result<TcpListener> {
     let local = SocketAddr::new(address, port);
     let socket = Socket::new(
         Domain::for_address(local),
@@ -15,6 +16,9 @@ pub(super) fn listen(address: IpAddr, port: u16) -> io::Result<TcpListener> {
     if address == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
         socket.set_only_v6(false)?;
     }
+    if let Some(device) = device {
+        options::bind_device(&socket, device)?;
+    }
     socket.set_reuse_address(true)?;
     socket.bind(&SockAddr::from(local))?;
     socket.listen(128)?;
@@ -22,14 +26,18 @@ pub(super) fn listen(address: IpAddr, port: u16) -> io::Result<TcpListener> {
 }
 
 /// Listens on a port of `address`, or of all addresses.
-pub(super) fn listen_on_any(address: Option<IpAddr>, port: u16) -> io::Result<TcpListener> {
+pub(super) fn listen_on_any(
+    address: Option<IpAddr>,
+    port: u16,
+    device: Option<&str>,
+) -> io::Result<TcpListener> {
     match address {
-        Some(address) => listen(address, port),
-        None => listen(Ipv6Addr::UNSPECIFIED.into(), port).or_else(|cause| {
+        Some(address) => listen(address, port, device),
+        None => listen(Ipv6Addr::UNSPECIFIED.into(), port, device).or_else(|cause| {
             match cause.raw_os_error() {
                 // A host without IPv6.
                 Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL) => {
-                    listen(Ipv4Addr::UNSPECIFIED.into(), port)
+                    listen(Ipv4Addr::UNSPECIFIED.into(), port, device)
                 }
                 _ => Err(cause),
             }

@@ -29,7 +29,7 @@ impl NttcpServer {
         events: SessionEventSender,
     ) -> Result<Self, RunError> {
         let wanted = format!("listening on TCP port {}", options.port);
-        let listener = listen_on_any(options.bind, options.port)
+        let listener = listen_on_any(options.bind, options.port, options.device.as_deref())
             .map_err(|cause| RunError::local(wanted, cause))?;
         let port = listener
             .local_addr()

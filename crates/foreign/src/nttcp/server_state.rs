@@ -16,6 +16,8 @@ use std::time::Duration;
 pub struct NttcpOptions {
     /// The address to listen on; `None` for all.
     pub bind: Option<IpAddr>,
+    /// The interface, or VRF, that clients must come by; `None` for any.
+    pub device: Option<String>,
     /// The control port; 0 lets the kernel choose.
     pub port: u16,
     /// The limits on each test.

@@ -1,7 +1,8 @@
 //! Bytes that become events on a sender and a receiver: time, datagrams of either, forged ones.
 
+use caudal_core::marks::Ecn;
 use caudal_rbt::{
-    Arq, BlockReceiver, BlockSender, BlockSource, Ecn, Initiator, RbtCongestion, ReceiverStatus,
+    Arq, BlockReceiver, BlockSender, BlockSource, Initiator, RbtCongestion, ReceiverStatus,
     Responder, Response, SenderStatus, SocketBudget, TransferConfig,
 };
 
@@ -241,7 +242,7 @@ impl ScriptedEnds {
             let _ = self.sender.handle_datagram(self.now_ns, &datagram);
         } else {
             self.receiver
-                .handle_datagrams(self.now_ns, &datagram, datagram.len(), Ecn::NotCapable);
+                .handle_datagrams(self.now_ns, &datagram, datagram.len(), Ecn::NotEct);
         }
     }
 }
@@ -298,7 +299,7 @@ pub fn read_datagram(bytes: &[u8]) {
         let _ = sender.poll_transmit(0, &mut source, &mut [0; 8192], 4);
         let _ = sender.handle_datagram(1, datagram);
         let mut receiver = BlockReceiver::new(&config, SocketBudget(1 << 16), 0);
-        receiver.handle_datagrams(1, datagram, datagram.len(), Ecn::NotCapable);
+        receiver.handle_datagrams(1, datagram, datagram.len(), Ecn::NotEct);
         let mut initiator = Initiator::new(&config, true, 0, b"", 0);
         initiator.handle_datagram(1, datagram);
         let responder = Responder::new([1; 32]);

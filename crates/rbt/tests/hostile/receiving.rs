@@ -1,9 +1,8 @@
 //! Senders that a receiver must survive.
 
 use crate::forged;
-use caudal_rbt::{
-    Arq, BlockReceiver, Ecn, ReceiverStatus, SocketBudget, TransferConfig, TransferError,
-};
+use caudal_core::marks::Ecn;
+use caudal_rbt::{Arq, BlockReceiver, ReceiverStatus, SocketBudget, TransferConfig, TransferError};
 
 const SESSION: u32 = 9;
 
@@ -22,7 +21,7 @@ fn receiver(total: Option<u64>) -> BlockReceiver {
 }
 
 fn give(receiver: &mut BlockReceiver, datagram: &[u8]) {
-    receiver.handle_datagrams(0, datagram, datagram.len(), Ecn::NotCapable);
+    receiver.handle_datagrams(0, datagram, datagram.len(), Ecn::NotEct);
 }
 
 fn status_after(total: Option<u64>, datagrams: &[Vec<u8>]) -> ReceiverStatus {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -71,7 +71,7 @@ impl ActiveTestbed {
             Testbed::Hosts { .. } => Ok(Self::Hosts),
             Testbed::Loopback => {
                 let options = ServerOptions {
-                    bind: Some(Ipv4Addr::LOCALHOST.into()),
+                    bind: vec![IpAddr::from(Ipv4Addr::LOCALHOST).into()],
                     port: 0,
                     tool: TOOL.to_owned(),
                     idle_timeout: IDLE_TIMEOUT,
