@@ -1,6 +1,6 @@
 //! `caudal serve`: a server that runs until it is interrupted.
 
-use crate::args::{LocalAddressArg, ServeArgs, missing_zone};
+use crate::args::{ServeArgs, missing_zone};
 use crate::exit::{Exit, Failure};
 use crate::foreign_servers::{ForeignServers, StartedServer};
 use crate::metrics::{MetricsAddress, MetricsServer, ServerCounters};

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 fn server(limits: SessionLimits) -> Server {
     let options = ServerOptions {
-        bind: Some("127.0.0.1".parse().unwrap()),
+        bind: vec![std::net::IpAddr::from([127, 0, 0, 1]).into()],
         port: 0,
         limits,
         ..ServerOptions::default()

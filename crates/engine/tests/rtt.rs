@@ -24,7 +24,7 @@ use std::thread;
 use std::time::Duration;
 
 fn server(options: ServerOptions) -> Server {
-    let bind = Some("127.0.0.1".parse().unwrap());
+    let bind = vec![std::net::IpAddr::from([127, 0, 0, 1]).into()];
     Server::start(
         ServerOptions {
             bind,

@@ -66,7 +66,7 @@ impl SharedPortProtocol for Greetings {
 
 fn server(options: ServerOptions) -> Server {
     let options = ServerOptions {
-        bind: Some("127.0.0.1".parse().unwrap()),
+        bind: vec![std::net::IpAddr::from([127, 0, 0, 1]).into()],
         port: 0,
         ..options
     };

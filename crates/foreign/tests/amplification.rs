@@ -202,7 +202,7 @@ impl Stranger {
 /// The bytes sent and drawn by each sequence.
 fn draw(sequences: &[Vec<(Port, Words)>]) -> Vec<(usize, usize)> {
     let options = ServerOptions {
-        bind: Some("127.0.0.1".parse().unwrap()),
+        bind: vec![std::net::IpAddr::from([127, 0, 0, 1]).into()],
         port: 0,
         max_clients: 4 * sequences.len(),
         max_clients_per_source: Some(4 * sequences.len()),

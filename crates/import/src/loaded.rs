@@ -325,6 +325,7 @@ impl LoadedLog {
                     ))
                 });
                 PhaseReport {
+                    call: None,
                     load,
                     start_s,
                     duration_s: end_s - start_s,

@@ -251,6 +251,7 @@ mod tests {
         let mut summary: DirectionSummary = serde_json::from_str(text).unwrap();
         summary.direction = direction.unwrap_or(Direction::Up);
         PhaseReport {
+            call: None,
             load,
             start_s: 0.0,
             duration_s: 10.0,

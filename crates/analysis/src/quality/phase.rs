@@ -12,8 +12,8 @@ use crate::host_health::{BusyEvidence, busy_end};
 use caudal_core::host::Usage;
 use caudal_core::plan::{Direction, PhaseLoad};
 use caudal_core::quality::{
-    AddedDelay, ConnectProbe, DelayIncrease, Grade, PathFill, PhaseDirection, PhaseReport,
-    ProbeKind, ProbeSummary, ProtocolIncreases, SenderQueue,
+    AddedDelay, CallQuality, ConnectProbe, DelayIncrease, Grade, PathFill, PhaseDirection,
+    PhaseReport, ProbeKind, ProbeSummary, ProtocolIncreases, SenderQueue,
 };
 use caudal_core::summary::DirectionSummary;
 use caudal_core::text::ExternalText;
@@ -102,13 +102,19 @@ impl PhaseMeasurements {
             let reason = idle.filter(|_| self.load != PhaseLoad::Idle)?.busy_end()?;
             Some(format!("{reason} in the idle phase"))
         });
+        let probes = self.probe_summaries(confidence);
+        let echo = [ProbeKind::Udp, ProbeKind::Tcp].into_iter();
+        let echo = echo
+            .filter_map(|kind| probes.iter().find(|one| one.probe == kind))
+            .next();
         PhaseReport {
+            call: echo.and_then(CallQuality::beside),
             load: self.load,
             start_s: self.start_ns as f64 / 1e9,
             duration_s: self.duration_ns as f64 / 1e9,
             ramp_s: self.ramp_ns as f64 / 1e9,
             directions,
-            probes: self.probe_summaries(confidence),
+            probes,
             one_way: one_way.to_vec(),
             grade: added_rtt
                 .filter(|_| is_filled && busy.is_none())

@@ -4,6 +4,7 @@
 
 mod added;
 mod advice;
+mod call;
 mod fill;
 mod grade;
 mod interval;
@@ -16,6 +17,7 @@ mod sender_queue;
 
 pub use added::{AddedDelay, DelayIncrease, ProtocolIncreases};
 pub use advice::{Advice, AdviceCode};
+pub use call::CallQuality;
 pub use fill::{FillVerdict, PathFill};
 pub use grade::{Grade, GradeReport};
 pub use interval::QualityInterval;

@@ -1,6 +1,7 @@
 //! One phase of a test of latency under load.
 
 use super::added::{AddedDelay, DelayIncrease, ProtocolIncreases};
+use super::call::CallQuality;
 use super::fill::PathFill;
 use super::grade::Grade;
 use super::one_way::OneWayReport;
@@ -63,6 +64,9 @@ pub struct PhaseReport {
     /// The increase of the delay in each direction. In a browser's test, whose probes measure round trips only, that of the round trips, in
     /// the direction of the load where that is in one alone.
     pub added: Vec<AddedDelay>,
+    /// What a call beside it sounds like, by its UDP echo, or else the probe that the phases are compared by; absent without answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallQuality>,
     /// The responsiveness; absent without load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub responsiveness: Option<Responsiveness>,

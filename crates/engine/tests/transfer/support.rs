@@ -75,7 +75,7 @@ pub fn server(transfer: TransferLocalOptions) -> Server {
 }
 
 pub fn server_with(options: ServerOptions) -> Server {
-    let bind = Some("127.0.0.1".parse().unwrap());
+    let bind = vec![std::net::IpAddr::from([127, 0, 0, 1]).into()];
     let options = ServerOptions {
         bind,
         port: 0,

@@ -1,5 +1,6 @@
 //! The closing block of a test of latency under load: the grade first, then the phases, then what to do.
 
+use super::applications;
 use crate::cells::{ms, rate, share};
 use crate::fitted_row::{FittedCell, fitted_row};
 use crate::interval_table::Detail;
@@ -40,6 +41,8 @@ pub fn report_lines(report: &QualityReport, form: TextForm) -> Vec<String> {
         lines.extend(phases().filter_map(|phase| one_way_percentiles(phase, width)));
         lines.extend(report.phases.iter().flat_map(probe_lines));
     }
+    let sentences = applications::sentences(report);
+    lines.extend(sentences.iter().map(|line| fold(line, 4, form.width)));
     let ways = [
         ("upload", &report.marks_up),
         ("download", &report.marks_down),

@@ -1,5 +1,6 @@
 //! A test of latency under load as text: panels in a terminal, lines in a pipe, and the closing block.
 
+mod applications;
 mod closing;
 mod csv;
 mod panels;

@@ -10,8 +10,8 @@ use caudal_core::plan::{
     Direction, PhaseLoad, PlanRecord, PlannedPhase, QualityPlanRecord, Transport,
 };
 use caudal_core::quality::{
-    AddedDelay, DelayIncrease, FillVerdict, Grade, PathFill, PhaseDirection, PhaseReport,
-    ProbeKind, ProbeSummary, QualityInterval, QualityReport,
+    AddedDelay, CallQuality, DelayIncrease, FillVerdict, Grade, PathFill, PhaseDirection,
+    PhaseReport, ProbeKind, ProbeSummary, QualityInterval, QualityReport,
 };
 use caudal_core::sample::{Counters, TcpSnapshot};
 use caudal_core::summary::{DirectionSummary, TcpSummary};
@@ -190,15 +190,16 @@ impl MeasuredPhase {
             }),
             _ => None,
         };
+        let probes =
+            ProbeSummary::of_trips(ProbeKind::WebSocket, &self.counted_trips(), CONFIDENCE);
         PhaseReport {
+            call: probes.as_ref().and_then(CallQuality::beside),
             load,
             start_s: self.record.start_ns.saturating_sub(test_ns) as f64 / 1e9,
             duration_s: self.record.time_s(),
             ramp_s: self.record.plan.ramp.as_secs_f64(),
             directions,
-            probes: ProbeSummary::of_trips(ProbeKind::WebSocket, &self.counted_trips(), CONFIDENCE)
-                .into_iter()
-                .collect(),
+            probes: probes.into_iter().collect(),
             one_way: Vec::new(),
             grade: added_rtt
                 .filter(|_| is_filled)
