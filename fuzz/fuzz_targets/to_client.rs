@@ -13,6 +13,7 @@ use std::time::Duration;
 fn plan() -> UdpPlan {
     UdpPlan {
         pacing: caudal_core::plan::Pacing::Precise,
+        ecn: caudal_core::marks::Ecn::NotEct,
         bulk: BulkPlan {
             directions: Directions::Both,
             parallel: 2,

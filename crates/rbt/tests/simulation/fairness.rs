@@ -1,8 +1,9 @@
 //! Two flows over one bottleneck.
 
 use crate::path::{DatagramPath, PathTerms};
+use caudal_core::marks::Ecn;
 use caudal_rbt::{
-    BlockReceiver, BlockSender, BlockSource, Ecn, RbtCongestion, SocketBudget, TransferConfig,
+    BlockReceiver, BlockSender, BlockSource, RbtCongestion, SocketBudget, TransferConfig,
 };
 
 const MS: u64 = 1_000_000;
@@ -76,7 +77,7 @@ fn compete(
         there.take_arrived(now_ns, &mut arrived);
         for (datagram, flow) in arrived.drain(..) {
             let receiver = &mut flows[flow as usize].receiver;
-            receiver.handle_datagrams(now_ns, &datagram, datagram.len(), Ecn::NotCapable);
+            receiver.handle_datagrams(now_ns, &datagram, datagram.len(), Ecn::NotEct);
         }
         back.take_arrived(now_ns, &mut arrived);
         for (datagram, flow) in arrived.drain(..) {

@@ -4,8 +4,9 @@ use crate::content::{ComparingSink, GrowingSource, content};
 use crate::path::DatagramPath;
 use crate::terms::{Incident, SessionTerms};
 use crate::wire_log::WireLog;
+use caudal_core::marks::Ecn;
 use caudal_rbt::{
-    AbortCode, AcceptedSession, BlockReceiver, BlockSender, Ecn, Grant, Initiator, InitiatorStatus,
+    AbortCode, AcceptedSession, BlockReceiver, BlockSender, Grant, Initiator, InitiatorStatus,
     ReceiverCounts, ReceiverStatus, Responder, Response, SenderCounts, SenderStatus, SocketBudget,
     TransferConfig,
 };
@@ -346,7 +347,7 @@ impl<'a> SimulatedSession<'a> {
                     self.back.send(self.now_ns, answer, self.reply_address);
                     return Ok(());
                 }
-                receiver.handle_datagrams(self.now_ns, datagram, datagram.len(), Ecn::NotCapable);
+                receiver.handle_datagrams(self.now_ns, datagram, datagram.len(), Ecn::NotEct);
                 self.log.arrived();
                 self.max_memory = self.max_memory.max(receiver.memory_bytes());
             }

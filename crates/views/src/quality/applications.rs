@@ -3,7 +3,6 @@
 use crate::text::bits;
 use caudal_core::plan::{Direction, PhaseLoad};
 use caudal_core::quality::{CallQuality, PhaseReport, QualityReport};
-use caudal_core::quantity::Unit;
 
 /// Round trips above which players of games in which they aim, or steer a character, do worse, ms. Source: Claypool and Claypool, "Latency and Player Actions in
 /// Online Games", Communications of the ACM 49 (11), 2006: deadlines of first-person and of third-person avatars.
@@ -65,7 +64,7 @@ fn calls(report: &QualityReport) -> Option<String> {
 fn call_inputs(call: &CallQuality) -> String {
     let lost = match call.loss < 0.0005 {
         true => String::new(),
-        false => format!(" and {} lost", Unit::Share.show(call.loss)),
+        false => format!(" and {:.1} % lost", call.loss * 100.0),
     };
     format!("{:.0} ms from mouth to ear{lost}", call.mouth_to_ear_ms)
 }
