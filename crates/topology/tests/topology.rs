@@ -205,7 +205,7 @@ fn what_cannot_be_built_is_refused_with_its_place_in_the_file() {
         ),
         (
             link("rate = \"1M\", queue = { target = \"1ms\" }"),
-            "link[0].queue: target and interval belong",
+            "link[0].queue: target belongs to",
         ),
         (link("mtu = 40"), "link[0].mtu: an MTU of 40 bytes"),
         (

@@ -47,9 +47,13 @@ fn measured(lab: &PathLab, words: &str) -> Value {
     json(&lab.does("h1", &format!("{program} {words} --json")))
 }
 
+/// The warnings about marks.
 fn codes(run: &Value) -> Vec<&str> {
     let warnings = run["warnings"].as_array().unwrap().iter();
-    warnings.filter_map(|one| one["code"].as_str()).collect()
+    let codes = warnings.filter_map(|one| one["code"].as_str());
+    codes
+        .filter(|code| code.contains("dscp") || code.contains("ecn"))
+        .collect()
 }
 
 const TRACE: &str = "path h2 --no-capacity --no-mtu --no-routes --numeric --marks";
@@ -66,10 +70,7 @@ fn rewritten() {
         serde_json::json!([{"dscp": 46, "packets": datagrams}])
     );
     assert_eq!(marks["ecn"]["ect1"], datagrams, "{marks}");
-    assert!(
-        codes(&run).iter().all(|code| !code.contains("dscp")),
-        "{run}"
-    );
+    assert!(codes(&run).is_empty(), "{run}");
     for path in [TRACE.to_owned(), format!("{TRACE} -4")] {
         let run = measured(&lab, &path);
         let traces = run["path"]["marks"].as_array().unwrap().iter();
@@ -178,10 +179,7 @@ fn counted() {
             by_interval > 0 && by_interval <= ce,
             "{by_interval} of {ce}"
         );
-        assert!(
-            codes(&run).iter().all(|code| !code.contains("ecn")),
-            "{run}"
-        );
+        assert!(codes(&run).is_empty(), "{run}");
     }
 }
 
