@@ -105,6 +105,43 @@ pub fn delay_level_episodes(series: &EchoSeries) -> Vec<Episode> {
         .collect()
 }
 
+/// The borders of levels, which are those of bins, moved to the message with which the next level begins: by a bin at most.
+fn to_the_message(
+    cuts: &[usize],
+    usual: &[usize],
+    series: &EchoSeries,
+    per_bin: usize,
+) -> Vec<usize> {
+    let middle = |from: usize, to: usize| {
+        let part = usual.get(from..to).unwrap_or_default();
+        let rtts: Vec<f64> = part.iter().filter_map(|nth| rtt_us(series, *nth)).collect();
+        median(&rtts)
+    };
+    let mut moved = cuts.to_vec();
+    for nth in 1..cuts.len().saturating_sub(1) {
+        let (before, after) = (
+            middle(cuts[nth - 1], cuts[nth]),
+            middle(cuts[nth], cuts[nth + 1]),
+        );
+        let (Some(before), Some(after)) = (before, after) else {
+            continue;
+        };
+        let is_of_next = |at: usize| {
+            let rtt = usual.get(at).and_then(|nth| rtt_us(series, *nth));
+            rtt.is_some_and(|rtt| (rtt - after).abs() < (rtt - before).abs())
+        };
+        let (low, high) = (cuts[nth] - per_bin, cuts[nth] + per_bin);
+        let cut = &mut moved[nth];
+        while *cut < high && !is_of_next(*cut) {
+            *cut += 1;
+        }
+        while *cut > low && is_of_next(*cut - 1) {
+            *cut -= 1;
+        }
+    }
+    moved
+}
+
 fn find(series: &EchoSeries) -> Option<Vec<SeriesLevel>> {
     if series.replies.len() > MAX_MESSAGES {
         return None;
@@ -133,18 +170,15 @@ fn find(series: &EchoSeries) -> Option<Vec<SeriesLevel>> {
     let mut borders = change_points(&logarithms, min_bins, MIN_NOISE)?;
     borders.push(logarithms.len());
     merge_until_distinct(&mut borders, &logarithms, min_bins, MIN_RATIO);
-    let levels: Vec<SeriesLevel> = borders
+    // The last level has what remains of the messages.
+    let mut cuts: Vec<usize> = borders.iter().map(|border| border * per_bin).collect();
+    if let Some(last) = cuts.last_mut() {
+        *last = usual.len();
+    }
+    let cuts = to_the_message(&cuts, &usual, series, per_bin);
+    let levels: Vec<SeriesLevel> = cuts
         .windows(2)
-        .map(|ends| {
-            // The last level has what remains of the messages.
-            let is_last = ends[1] == logarithms.len();
-            let end = if is_last {
-                usual.len()
-            } else {
-                ends[1] * per_bin
-            };
-            SeriesLevel::of(usual[ends[0] * per_bin..end].to_vec(), series, &times_s)
-        })
+        .map(|ends| SeriesLevel::of(usual[ends[0]..ends[1]].to_vec(), series, &times_s))
         .collect();
     let is_distinct = |pair: &[SeriesLevel]| {
         let change_us = (pair[1].median_us - pair[0].median_us).abs();
@@ -213,6 +247,22 @@ mod tests {
         (0..n)
             .map(|nth| us(nth) - jitter_us * uniform().ln())
             .collect()
+    }
+
+    #[test]
+    fn a_level_begins_with_its_first_message_wherever_the_bins_lie() {
+        for change in 200..206 {
+            let rtts = jittered(
+                500,
+                300.0,
+                |nth| {
+                    if nth < change { 20_000.0 } else { 50_000.0 }
+                },
+            );
+            let levels = delay_levels(&series(&rtts, None));
+            let first = levels.get(1).and_then(|level| level.messages.first());
+            assert_eq!((levels.len(), first), (2, Some(&change)));
+        }
     }
 
     #[test]
