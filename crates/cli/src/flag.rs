@@ -24,6 +24,7 @@ pub const fn flag(quantity: Quantity) -> &'static str {
         Quantity::ReplyTimeout => "--timeout",
         Quantity::Period => "--every",
         Quantity::Verification => "--verify",
+        Quantity::Ecn => "--ecn",
         Quantity::Multipath => "--mptcp",
         Quantity::ZeroCopy => "--zerocopy",
         Quantity::Packet => "--packet",

@@ -19,8 +19,8 @@ pub(crate) fn unsupported_setting(
     unsupported(protocol, Unsupported::Setting { quantity, detail })
 }
 
-/// The settings of a plan for a protocol that transfers payload, compares none, and knows neither Multipath TCP nor sending without a
-/// copy.
+/// The settings of a plan for a protocol that transfers payload, compares none, and knows neither Multipath TCP, sending without a copy nor
+/// asking for ECN.
 ///
 /// # Errors
 /// When the plan is of another workload, or asks for one of these.
@@ -33,6 +33,10 @@ pub(crate) fn plain_bulk(plan: &Plan, protocol: Protocol) -> Result<&BulkPlan, R
     let verifies = plan.udp().is_some_and(|plan| plan.verify);
     for (is_set, quantity) in [
         (verifies, Quantity::Verification),
+        (
+            plan.tcp().is_some_and(|tcp| tcp.ask_ecn.is_some()),
+            Quantity::Ecn,
+        ),
         (is_set(|tcp| tcp.mptcp), Quantity::Multipath),
         (is_set(|tcp| tcp.zero_copy), Quantity::ZeroCopy),
     ] {

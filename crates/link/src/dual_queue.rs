@@ -19,9 +19,9 @@ const BETA: f64 = 3.2;
 const COUPLING: f64 = 2.0;
 /// The delay of the scalable queue from which on every packet is marked.
 const STEP: Duration = Duration::from_millis(1);
-/// The share of the departures, in bytes, that the classic queue has at least.
+/// The share of the departures, percent of their bytes, that the classic queue has at least where both wait.
 const CLASSIC_SHARE: i64 = 10;
-/// What a frame of the classic queue needs in credit to go first, bytes.
+/// Maximum credit of either queue, bytes of a departure.
 const MAX_CREDIT: i64 = 20_000;
 
 /// What becomes of a frame that leaves.
@@ -44,7 +44,7 @@ pub struct DualQueue {
     base: f64,
     before_ns: u64,
     updated_at: SimTime,
-    /// Above 0 the scalable queue goes first.
+    /// What the classic queue is owed, bytes of both weighted: above 0 it goes first.
     credit: i64,
     rng: Rng,
 }

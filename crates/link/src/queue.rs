@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use caudal_core::marks::Ecn;
 use caudal_topology::QueueLimit;
 
 use crate::codel::Codel;
@@ -142,10 +143,9 @@ impl Queue {
             && !red.admit(now, self.bytes, &frame)
         {
             // Above the upper threshold the queue is beyond what marks can hold back.
-            if !(self.marks && red.is_below_max() && frame.mark_ce()) {
+            if !(self.marks && red.is_below_max() && mark(&mut frame, counters)) {
                 return counters.drop(&frame, DropReason::Red);
             }
-            counters.marked.add(&frame);
         }
         self.bytes += bytes;
         match &mut self.discipline {
@@ -204,8 +204,7 @@ impl Queue {
                     continue;
                 }
                 Verdict::Mark => {
-                    frame.mark_ce();
-                    counters.marked.add(&frame);
+                    mark(&mut frame, counters);
                 }
                 Verdict::Forward => {}
             }
@@ -239,4 +238,14 @@ impl Queue {
         self.frames_over_time.set(now, self.length());
         self.bytes_over_time.set(now, self.bytes);
     }
+}
+
+/// Marks the packet of a frame CE, and counts it where it was not marked before; `false` where it is not ECN-capable.
+fn mark(frame: &mut Frame, counters: &mut FrameCounters) -> bool {
+    let was_marked = frame.ecn == Ecn::Ce;
+    let is_marked = frame.mark_ce();
+    if is_marked && !was_marked {
+        counters.marked.add(frame);
+    }
+    is_marked
 }

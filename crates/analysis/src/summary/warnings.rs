@@ -14,6 +14,8 @@ use caudal_core::warning::{Warning, WarningCode};
 const FEW_DATAGRAMS: u64 = 10;
 /// A receive buffer smaller than this overflows in bursts, bytes.
 const SMALL_BUFFER: u64 = 1 << 20;
+/// Minimum payload of a connection for it to show whether the path clears the ECN field, bytes.
+const MIN_BYTES_FOR_ECN: u64 = 100_000;
 /// The share of processor time given to others that is worth a warning.
 const STOLEN_SHARE: f64 = 0.02;
 
@@ -110,7 +112,11 @@ fn ecn_warning(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Option<Warn
         );
         return Some(Warning::new(WarningCode::EcnNotUsed, message));
     }
-    let seen = flows.records.iter();
+    // What is sent again is not marked as capable: of little, all may have been.
+    let seen = flows.records.iter().filter(|record| {
+        let received = record.received();
+        received.is_some_and(|received| received.bytes >= MIN_BYTES_FOR_ECN)
+    });
     let mut seen = seen.filter_map(|record| record.receiver.as_ref()?.ecn_seen);
     seen.any(|seen| !seen).then(|| {
         let message = format!(

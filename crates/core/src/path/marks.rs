@@ -131,6 +131,7 @@ impl MarkTrace {
                 false => WarningCode::DscpRewritten,
             };
             Warning::new(code, change.to_string())
+                .with_remedy("look at what that hop, or a device before the next, does to marks")
         };
         changes.map(warning).collect()
     }

@@ -47,6 +47,8 @@ pub enum Quantity {
     Period,
     /// The comparison of every payload byte.
     Verification,
+    /// ECN, as datagrams are sent or connections ask for it.
+    Ecn,
     /// Multipath TCP.
     Multipath,
     /// Sending without a copy.
@@ -101,6 +103,7 @@ impl fmt::Display for Quantity {
             Self::ReplyTimeout => "the reply timeout",
             Self::Period => "the period",
             Self::Verification => "payload verification",
+            Self::Ecn => "ECN",
             Self::Multipath => "Multipath TCP",
             Self::ZeroCopy => "sending without a copy",
             Self::Packet => "the packet size",

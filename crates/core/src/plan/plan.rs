@@ -11,6 +11,7 @@ use super::trains::TrainsPlan;
 use super::transfer::TransferPlan;
 use super::udp::UdpPlan;
 use super::workloads::Plan;
+use crate::marks::Ecn;
 use std::time::Duration;
 
 impl Plan {
@@ -73,6 +74,15 @@ impl Plan {
             Self::Udp(plan) => Some(plan),
             _ => None,
         }
+    }
+
+    /// The type-of-service byte of a bulk transfer, its DSCP and ECN field; `None` where it asks for neither.
+    #[must_use]
+    pub fn tos(&self) -> Option<u8> {
+        let dscp = self.bulk()?.dscp;
+        let ecn = self.udp().map_or(Ecn::NotEct, |udp| udp.ecn);
+        let is_asked_for = dscp.is_some() || !ecn.is_not_ect();
+        is_asked_for.then(|| dscp.unwrap_or(0) << 2 | ecn.bits())
     }
 
     /// The plan of a round-trip test; `None` for any other workload.

@@ -75,7 +75,8 @@ impl TcpEcn {
     pub fn ce_share(&self) -> Option<f64> {
         let delivered = self.delivered.filter(|delivered| *delivered > 0)?;
         let share = self.delivered_ce? as f64 / delivered as f64;
-        (self.negotiated > 0).then_some(share)
+        // The server's kernel counts, and its program says so.
+        (self.negotiated > 0).then_some(share.min(1.0))
     }
 }
 

@@ -4,6 +4,7 @@ use super::settings::SocketSettings;
 use crate::error::RunError;
 use crate::target::LocalBinding;
 use caudal_core::plan::Transport;
+use caudal_sys::tcp::EcnRequest;
 use caudal_sys::{options, tcp};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
@@ -37,6 +38,8 @@ pub fn connect_within(
 ) -> Result<TcpStream, RunError> {
     let socket = tcp_socket(peer, binding, settings)?;
     let label = settings.and_then(|settings| settings.flow_label);
+    let asks = settings.and_then(|settings| settings.ask_ecn);
+    let _request = asks.map(ask_ecn).transpose()?;
     socket
         .connect_timeout(&labelled(&socket, peer, label)?, timeout)
         .map_err(|cause| RunError::Connect { peer, cause })?;
@@ -72,6 +75,8 @@ pub fn begin_connect(
 ) -> Result<(Socket, io::Result<()>), RunError> {
     let socket = tcp_socket(peer, binding, Some(settings))?;
     let address = labelled(&socket, peer, settings.flow_label)?;
+    // The kernel decides as it sends the first segment, within the call.
+    let _request = settings.ask_ecn.map(ask_ecn).transpose()?;
     let begun = match socket
         .set_nonblocking(true)
         .and_then(|()| socket.connect(&address))
@@ -136,6 +141,18 @@ pub fn connect_udp(
         .connect(&labelled(&socket, peer, settings.flow_label)?)
         .map_err(|cause| RunError::Connect { peer, cause })?;
     Ok(socket.into())
+}
+
+/// Has connections that are opened meanwhile ask for ECN, or not.
+fn ask_ecn(asks: bool) -> Result<EcnRequest, RunError> {
+    EcnRequest::hold(asks).map_err(|cause| {
+        let (what, value) = match asks {
+            true => ("asking for ECN", 1),
+            false => ("not asking for ECN", 2),
+        };
+        let what = format!("{what}, which takes the setting net.ipv4.tcp_ecn={value} of this host");
+        RunError::local(what, cause)
+    })
 }
 
 /// The address to connect to, with a flow label where one was asked for.

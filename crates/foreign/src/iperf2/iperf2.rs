@@ -123,7 +123,7 @@ fn request_from_plan(
         window: bulk.window.map(|window| window.get() as usize),
         mss: tcp.and_then(|tcp| tcp.mss),
         no_delay: is_set(|tcp| tcp.no_delay),
-        tos: bulk.dscp.map(|dscp| dscp << 2),
+        tos: plan.tos(),
         congestion: tcp.and_then(|tcp| tcp.congestion.clone()),
         discard: is_set(|tcp| tcp.discard),
         payload: options.tcp.file.clone(),

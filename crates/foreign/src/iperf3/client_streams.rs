@@ -43,6 +43,7 @@ impl StreamOpener<'_> {
             let binding = self.binding(nth);
             let settings = SocketSettings {
                 dscp: None,
+                ask_ecn: self.request.ask_ecn,
                 flow_label: self.request.parameters.flow_label,
                 ..socket_settings(plan, &flow)
             };

@@ -129,6 +129,7 @@ impl Peer for Iperf3Peer {
             interval: bulk.map(|bulk| bulk.interval),
             options: options.clone(),
             pacing: plan.udp().map_or(Pacing::Balanced, |plan| plan.pacing),
+            ask_ecn: plan.tcp().and_then(|tcp| tcp.ask_ecn),
             ..Iperf3Request::new(self.target.clone())
         });
         events(Event::Agreed(Agreement::new(

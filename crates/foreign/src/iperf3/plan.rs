@@ -103,20 +103,13 @@ pub(super) fn parameters_from_plan(plan: &Plan, tool: &str) -> Result<Parameters
         window: bulk.window.map(ByteCount::get),
         length: bulk.length,
         rate_bps: bulk.rate.limit().map_or(0, BitRate::bps),
-        tos: tos(plan, bulk),
+        tos: plan.tos(),
         congestion: tcp.and_then(|tcp| tcp.congestion.clone()).map(Into::into),
         zero_copy: is_set(|tcp| tcp.zero_copy),
         skip_rx_copy: is_set(|tcp| tcp.discard),
         client_version: Some(format!("3.21 ({tool})").into()),
         ..Parameters::default()
     })
-}
-
-/// The TOS byte of a plan that asks for one.
-fn tos(plan: &Plan, bulk: &BulkPlan) -> Option<u8> {
-    let ecn = plan.udp().map_or(Ecn::NotEct, |udp| udp.ecn);
-    let is_asked_for = bulk.dscp.is_some() || !ecn.is_not_ect();
-    is_asked_for.then(|| bulk.dscp.unwrap_or(0) << 2 | ecn.bits())
 }
 
 /// Checks a plan against what iperf3 supports.

@@ -29,6 +29,8 @@ pub struct Iperf3Request {
     pub send_timeout: Option<Duration>,
     /// The way UDP streams with a rate wait for the next departure.
     pub pacing: Pacing,
+    /// Whether connections ask for ECN; `None` leaves it to the kernel.
+    pub ask_ecn: Option<bool>,
     /// The settings that concern this end alone.
     pub options: LocalOptions,
 }
@@ -48,6 +50,7 @@ impl Iperf3Request {
             receive_timeout: Duration::from_secs(120),
             send_timeout: None,
             pacing: Pacing::Balanced,
+            ask_ecn: None,
             options: LocalOptions::default(),
         }
     }

@@ -104,6 +104,7 @@ fn settings<'a>(plan: &Plan, bulk: &BulkPlan, options: &'a LocalOptions) -> Clie
     sockets.congestion = tcp.and_then(|tcp| tcp.congestion.clone());
     sockets.no_delay = tcp.is_some_and(|tcp| tcp.no_delay);
     sockets.dscp = bulk.dscp;
+    sockets.ecn = plan.udp().map(|udp| udp.ecn).unwrap_or_default();
     ClientSettings {
         transfer: TransferSettings {
             ticks: Some(bulk.ticks()),

@@ -9,7 +9,6 @@ use caudal_flow::socket::{CONNECT_TIMEOUT, SocketSettings, begin_connect};
 use caudal_flow::{LocalBinding, RunError, read_some};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::{PollState, poll_ready};
-use caudal_sys::tcp::EcnRequest;
 use caudal_wire::frame::MAX_TO_SERVER_BYTES;
 use caudal_wire::message::{Refusal, ToClient};
 use caudal_wire::preamble::{ANSWER_BYTES, PreambleAnswer, Purpose, TestToken};
@@ -100,8 +99,6 @@ impl TcpOpener<'_> {
         let rtt_ns = self.control.clock.min_rtt_ns().map_or(0, i64::unsigned_abs);
         let patience_ns = (rtt_ns * 4).clamp(MIN_PATIENCE_NS, MAX_PATIENCE_NS);
         let mut attempts: Vec<TcpAttempt> = Vec::with_capacity(wanted.len());
-        let asks = wanted.first().and_then(|(_, settings)| settings.ask_ecn);
-        let _request = asks.map(ask_ecn).transpose()?;
         loop {
             self.control.keep_alive()?;
             let next_ns = next_due_ns(&attempts, patience_ns);
@@ -321,18 +318,6 @@ fn outcome_of(cause: &io::Error) -> OpeningOutcome {
 }
 
 /// A data connection as messages name it, from 1.
-/// Has connections that are opened meanwhile ask for ECN, or not.
-fn ask_ecn(asks: bool) -> Result<EcnRequest, RunError> {
-    EcnRequest::hold(asks).map_err(|cause| {
-        let (what, value) = match asks {
-            true => ("asking for ECN", 1),
-            false => ("not asking for ECN", 2),
-        };
-        let what = format!("{what}, which takes the setting net.ipv4.tcp_ecn={value} of this host");
-        RunError::local(what, cause)
-    })
-}
-
 fn data_connection(flow: PlannedFlow) -> String {
     format!("data connection {}", flow.id + 1)
 }
