@@ -1,7 +1,7 @@
 //! A datagram's header and the dialogue that opens a flow.
 #![no_main]
 
-use caudal_wire::datagram::{HEADER_BYTES, DatagramHeader, OpeningDatagram};
+use caudal_wire::datagram::{DatagramHeader, HEADER_BYTES, OpeningDatagram};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

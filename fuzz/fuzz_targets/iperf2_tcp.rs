@@ -2,7 +2,7 @@
 //! asked for than there can be.
 #![no_main]
 
-use caudal_wire::iperf2::{ServerAck, Bounceback, MAX_HEADER_BYTES, TcpOpening};
+use caudal_wire::iperf2::{Bounceback, MAX_HEADER_BYTES, ServerAck, TcpOpening};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

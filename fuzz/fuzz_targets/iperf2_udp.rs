@@ -1,7 +1,7 @@
 //! Datagrams of iperf 2, the first and the last: no bytes panic, and a report is read as it was written.
 #![no_main]
 
-use caudal_wire::iperf2::{Iperf2Datagram, FirstDatagram, HeaderLayout, ServerReport};
+use caudal_wire::iperf2::{FirstDatagram, HeaderLayout, Iperf2Datagram, ServerReport};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -11,7 +11,11 @@ fuzz_target!(|bytes: &[u8]| {
         let narrow = Iperf2Datagram::read(bytes, first.layout, false);
         assert!([wide, narrow].contains(&Some(first.datagram)));
     }
-    for layout in [HeaderLayout::Twelve, HeaderLayout::SixteenOld, HeaderLayout::Sixteen] {
+    for layout in [
+        HeaderLayout::Twelve,
+        HeaderLayout::SixteenOld,
+        HeaderLayout::Sixteen,
+    ] {
         let _ = Iperf2Datagram::read(bytes, layout, true);
     }
     if let Some(report) = ServerReport::decode(bytes) {

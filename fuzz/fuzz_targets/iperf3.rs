@@ -3,7 +3,7 @@
 
 use caudal_wire::iperf3::cookie::{COOKIE_BYTES, Cookie};
 use caudal_wire::iperf3::datagram::{CounterWidth, answer_to, is_answer, is_opening};
-use caudal_wire::iperf3::{Iperf3ErrorCode, MAX_STREAMS, Parameters, Results, ControlState};
+use caudal_wire::iperf3::{ControlState, Iperf3ErrorCode, MAX_STREAMS, Parameters, Results};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -14,7 +14,10 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(cookie.text().len(), COOKIE_BYTES - 1);
     }
     let _ = Cookie::may_begin_with(bytes);
-    if let Some(state) = bytes.first().and_then(|byte| ControlState::from_byte(*byte)) {
+    if let Some(state) = bytes
+        .first()
+        .and_then(|byte| ControlState::from_byte(*byte))
+    {
         assert_eq!(state.byte(), bytes[0]);
     }
     if let Ok(asked) = Parameters::decode(bytes) {
@@ -27,7 +30,10 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = (stream.lost(), stream.datagrams());
         }
         let again = Results::decode(results.encode().as_bytes());
-        assert_eq!(again.map(|again| again.streams.len()), Ok(results.streams.len()));
+        assert_eq!(
+            again.map(|again| again.streams.len()),
+            Ok(results.streams.len())
+        );
     }
     let error = Iperf3ErrorCode::decode(bytes);
     assert!(!error.to_string().is_empty());

@@ -1,7 +1,7 @@
 //! Lines of nttcp and its formats: no text panics, none makes an endless row.
 #![no_main]
 
-use caudal_wire::nttcp::{FORMAT, TransferRequest, ResultRow, ReportedRow, read_data_port, title};
+use caudal_wire::nttcp::{FORMAT, ReportedRow, ResultRow, TransferRequest, read_data_port, title};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! The first bytes of a connection, both ways: no bytes panic, and what is read is written the same.
 #![no_main]
 
-use caudal_wire::preamble::{ANSWER_BYTES, PreambleAnswer, PREAMBLE_BYTES, Purpose, TestToken};
+use caudal_wire::preamble::{ANSWER_BYTES, PREAMBLE_BYTES, PreambleAnswer, Purpose, TestToken};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -13,7 +13,14 @@ use libfuzzer_sys::fuzz_target;
 /// A message: its round-trip time, its departure and lateness, and its transit times.
 type Message = (Option<u64>, u32, u32, Option<(i64, i64)>);
 /// A phase: its length, its messages over UDP and TCP, connections, readings of a kernel, and a usage.
-type Phase = (u32, Vec<Message>, Vec<Message>, Vec<(u32, Option<u64>, Option<u64>)>, Vec<(u32, u32)>, Option<(u64, u64)>);
+type Phase = (
+    u32,
+    Vec<Message>,
+    Vec<Message>,
+    Vec<(u32, Option<u64>, Option<u64>)>,
+    Vec<(u32, u32)>,
+    Option<(u64, u64)>,
+);
 
 fn series(messages: &[Message]) -> EchoSeries {
     EchoSeries {

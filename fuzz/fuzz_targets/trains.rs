@@ -50,7 +50,11 @@ fuzz_target!(|input: (u8, u8, u32, End, End)| {
     }
     if let Some(trains) = readings.trains() {
         // A train without datagrams has no times.
-        let expected = if series.datagrams == 0 { 0 } else { series.trains };
+        let expected = if series.datagrams == 0 {
+            0
+        } else {
+            series.trains
+        };
         assert_eq!(trains.len(), expected as usize);
         for train in trains {
             assert_eq!(train.delays_ns().count(), series.datagrams as usize);

@@ -4,7 +4,9 @@ use caudal_report::LIST_COLUMNS;
 use caudal_report::export::ValueRow;
 use caudal_views::column::Column;
 use caudal_views::predict::PredictionRow;
-use caudal_views::{check, closing, connect, path, quality, round_trips, search_table, transfers};
+use caudal_views::{
+    check, closing, connect, path, quality, round_trips, search_table, stamp, transfers,
+};
 use std::fmt::Write as _;
 
 /// The page of CSV columns, after `note`.
@@ -24,6 +26,8 @@ pub fn page(note: &str) -> String {
     page += &table(&round_trips::SampleRow::COLUMNS);
     page += "\n## caudal connect\n\nOne line for each interval.\n\n";
     page += &table(&connect::CSV_COLUMNS);
+    page += "\n## caudal stamp\n\nOne line for each interval.\n\n";
+    page += &table(&stamp::CSV_COLUMNS);
     page += "\n## caudal check\n\nOne line for each figure, when the check is over.\n\n";
     page += &table(&check::CheckFigure::COLUMNS);
     page += "\n## caudal report list\n\nA line for each run and study, the newest first.\n\n";

@@ -18,6 +18,7 @@ pub mod quality;
 pub mod run;
 pub mod search;
 pub mod sequence;
+pub mod stamp;
 pub mod summary;
 pub mod tcp_proxy;
 pub mod timeline;

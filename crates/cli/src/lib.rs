@@ -27,12 +27,14 @@ pub mod quality;
 pub mod recording;
 mod refusal_throttle;
 pub mod report;
+mod round_trip_samples;
 pub mod rtt;
 mod screen;
 pub mod serve;
 mod server_log;
 mod server_status;
 mod short_help;
+pub mod stamp;
 mod store_advice;
 pub mod study;
 pub mod throughput;
@@ -125,6 +127,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Rtt(args) => rtt::rtt(args, interrupt),
         Command::Check(args) => check::check(args, interrupt),
         Command::Connect(args) => connect::connect(args, interrupt),
+        Command::Stamp(args) => stamp::stamp(args, interrupt),
         Command::Quality(args) => quality::quality(args, interrupt),
         Command::File(args) => file::file(args, interrupt),
         Command::Path(args) => path::path(args, interrupt),

@@ -6,6 +6,7 @@ use crate::foreign_servers::{ForeignServers, StartedServer};
 use crate::metrics::{MetricsAddress, MetricsServer, ServerCounters};
 use crate::server_log::ServerLog;
 use crate::server_status::StatusSocket;
+use crate::stamp::read_stamp_key;
 use crate::token_file::read_tokens;
 use crate::visitors::VisitorStore;
 use caudal_compat::iperf3::login::{AuthorizedUsers, LoginPadding};
@@ -19,12 +20,15 @@ use caudal_engine::{
     StoreDirectory, TOOL, TransferFileError, TransferLocalOptions,
 };
 use caudal_foreign::iperf3::{Iperf3Options, Iperf3SharedPort, LoginCheck};
+use caudal_foreign::stamp::{ReflectorOptions, StampReflectorServer};
 use caudal_store::Recording;
 use caudal_sys::process::{open_file_limit, raise_open_file_limit};
 use caudal_sys::signal::Interrupt;
 use caudal_views::metrics::exposition;
 use caudal_web::{VisitorArchive, WebOptions, WebSharedPort};
+use caudal_wire::stamp::StampKey;
 use std::io::ErrorKind;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,6 +57,9 @@ const FEW_DESCRIPTORS: u64 = 64;
 pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     caudal_sys::memory::spare_address_space();
     check(args)?;
+    let stamp_key = args.stamp_key_file.as_deref();
+    let stamp_key = stamp_key.map(|path| read_stamp_key(path, "--stamp-key-file"));
+    let stamp_key = stamp_key.transpose()?;
     let limits = SessionLimits {
         max_rate: args.max_rate,
         max_time: args.max_time,
@@ -101,6 +108,14 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         log.few_descriptors(descriptors);
     }
     let others = ForeignServers::start(args, &limits, &server, &sender);
+    let reflectors = start_reflectors(args, stamp_key.as_ref())?;
+    for reflector in &reflectors {
+        log.stamp(
+            reflector.local(),
+            args.stamp_key_file.is_some(),
+            args.stamp_rate,
+        );
+    }
     drop(sender);
     for closed in closed_protocols(args, &server) {
         log.started(&closed);
@@ -130,10 +145,56 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         }
     }
     others.stop();
+    for reflector in reflectors {
+        let local = reflector.local();
+        log.reflected(local, &reflector.stop());
+    }
     while let Ok(event) = events.try_recv() {
         show(&mut log, &counters, status.as_ref(), &event);
     }
     Ok(Exit::Done)
+}
+
+/// Starts the reflectors of STAMP that are asked for, one for each address.
+fn start_reflectors(
+    args: &ServeArgs,
+    key: Option<&StampKey>,
+) -> Result<Vec<StampReflectorServer>, Failure> {
+    let Some(port) = args.stamp else {
+        return Ok(Vec::new());
+    };
+    let start = |bind: Option<IpAddr>| {
+        StampReflectorServer::start(ReflectorOptions {
+            bind,
+            device: args.device.clone(),
+            port,
+            allow: args.allow.clone(),
+            key: key.cloned(),
+            is_stateless: args.stamp_stateless,
+            answers_short: args.stamp_short,
+            per_source: args.stamp_rate,
+        })
+        .map_err(|error| {
+            let is_forbidden = matches!(error, RunError::Forbidden { .. });
+            let mut failure = start_failure(error);
+            failure.advice =
+                match is_forbidden {
+                    true => "run it as root, or choose a port of 1024 and more with --stamp PORT"
+                        .to_owned(),
+                    false => "stop what listens there, or choose another port with --stamp PORT"
+                        .to_owned(),
+                };
+            failure
+        })
+    };
+    match args.bind.is_empty() {
+        true => Ok(vec![start(None)?]),
+        false => args
+            .bind
+            .iter()
+            .map(|local| start(Some(local.address)))
+            .collect(),
+    }
 }
 
 /// Shows an event in the log and counts it.
@@ -261,6 +322,18 @@ fn check(args: &ServeArgs) -> Result<(), Failure> {
         return Err(Failure::usage(
             format!("{flag} is given where iperf 2 is not answered"),
             "add --iperf2, or leave it out",
+        ));
+    }
+    if args.stamp.is_some() && args.stamp_key_file.is_none() && requires_authentication(args) {
+        return Err(Failure::usage(
+            "--stamp would answer without authentication, which other clients need",
+            "give --stamp-key-file as well, or leave --stamp out",
+        ));
+    }
+    if args.stamp_short && args.allow.is_empty() {
+        return Err(Failure::usage(
+            "--stamp-short answers with more bytes than came, and any address may be forged",
+            "name the networks of the senders with --allow as well",
         ));
     }
     let time = |time: &Duration| format_duration(*time);

@@ -8,6 +8,7 @@ use caudal_core::plan::{Directions, Plan, PlanKind, PlanRecord};
 use caudal_core::text::{on_one_line, printable};
 use caudal_engine::server::{SessionEvent, SessionEventKind};
 use caudal_engine::{Network, Protocol, TOOL};
+use caudal_foreign::stamp::ReflectedCounts;
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_views::served::{TestResult, ended_flow, opened_flow};
 use caudal_wire::preamble::PROTOCOL;
@@ -87,6 +88,46 @@ impl ServerLog {
         self.write(&server.message, || {
             json!({"event": event, "dialect": server.protocol.to_string(), "port": server.port,
                    "what": server.message})
+        });
+    }
+
+    /// Shows that a reflector of STAMP answers, and what that exposes.
+    pub fn stamp(&self, local: SocketAddr, is_authenticated: bool, per_source: u32) {
+        let who = match is_authenticated {
+            true => "packets authenticated with the key",
+            false => {
+                "without authentication, with as many bytes as came, and with the time of this host (--stamp-key-file, --allow)"
+            }
+        };
+        let line = format!(
+            "STAMP on UDP {local}: answers {who}; at most {per_source} packets a second of one source"
+        );
+        self.write(&line, || {
+            json!({"event": "stamp", "address": local.ip().to_string(), "port": local.port(),
+                   "authenticated": is_authenticated, "packets_per_s": per_source, "what": line})
+        });
+    }
+
+    /// Shows what a reflector of STAMP did with the packets that came.
+    pub fn reflected(&self, local: SocketAddr, counts: &ReflectedCounts) {
+        let dropped = counts.dropped().into_iter().filter(|(_, count)| *count > 0);
+        let dropped: Vec<String> = dropped
+            .map(|(why, count)| format!("{count} {why}"))
+            .collect();
+        let dropped = match dropped.is_empty() {
+            true => "none dropped".to_owned(),
+            false => format!("dropped: {}", dropped.join(", ")),
+        };
+        let line = format!(
+            "STAMP on UDP {local}: {} packets answered, {dropped}",
+            counts.answered
+        );
+        self.write(&line, || {
+            json!({"event": "stamp_end", "address": local.ip().to_string(), "port": local.port(),
+                   "answered": counts.answered, "not_allowed": counts.not_allowed,
+                   "over_rate": counts.over_rate, "not_authentic": counts.not_authentic,
+                   "malformed": counts.malformed, "not_sent": counts.not_sent,
+                   "not_read": counts.not_read, "what": line})
         });
     }
 

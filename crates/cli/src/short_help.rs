@@ -20,7 +20,7 @@ const SVG: (&str, &str) = ("svg", "Draw the sweep as an SVG figure into FILE");
 const MTU: (&str, &str) = ("mtu", "The largest IP packet in bytes [default: 1500]");
 
 /// The commands whose arguments are too many for a screen.
-const COMMANDS: [(&[&str], Shown); 24] = [
+const COMMANDS: [(&[&str], Shown); 25] = [
     (
         &["serve"],
         &[
@@ -101,6 +101,19 @@ const COMMANDS: [(&[&str], Shown); 24] = [
             ("rate", "Begin N connections per second on a schedule"),
             ("tls", "Make a handshake of TLS 1.3 on each connection"),
             ("my_server", "The server is yours: more than one a second"),
+            JSON,
+        ],
+    ),
+    (
+        &["stamp"],
+        &[
+            ("host", "The host with a reflector; without it this machine"),
+            ("port", "The reflector's UDP port [default: 862]"),
+            ("time", "Duration, as 30s or 5m [default: 10s]"),
+            ("every", "Send a packet every so often [default: 10ms]"),
+            ("length", "Payload of a packet, 14 bytes and more"),
+            ("dscp", "The DSCP to send with, as EF or 46"),
+            VERBOSE,
             JSON,
         ],
     ),
@@ -352,7 +365,7 @@ const MORE: [(&[&str], Shown); 3] = [
 ];
 
 /// The commands that the first screen leaves to its last line.
-const FOLDED: [&str; 5] = ["iperf", "iperf3", "nttcp", "completions", "help"];
+const FOLDED: [&str; 6] = ["stamp", "iperf", "iperf3", "nttcp", "completions", "help"];
 /// Maximum number of examples on a screen.
 const MAX_EXAMPLES: usize = 3;
 /// Maximum width of an example.
@@ -380,7 +393,7 @@ pub fn with_short_help(mut cli: Command) -> Command {
         .disable_version_flag(true)
         .mut_args(|argument| argument.hide(true))
         .help_template("{about}\n\n{usage-heading} {usage}\n\nCommands:\n{subcommands}{after-help}")
-        .after_help("Also iperf, iperf3, nttcp, completions. Flags: caudal COMMAND -h, all: --help")
+        .after_help("Also stamp, iperf, iperf3, nttcp, completions. Flags: COMMAND -h, all: --help")
 }
 
 /// Changes the command at a path below.

@@ -29,6 +29,7 @@ pub mod run;
 pub mod sample;
 pub mod search;
 pub mod sequence;
+pub mod stamp;
 pub mod summary;
 pub mod tcp_proxy;
 pub mod tcp_trace;

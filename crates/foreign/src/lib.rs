@@ -1,4 +1,4 @@
-//! Protocols of other tools, in both roles: the servers of iperf3, iperf 2 and nttcp as peers, and their clients at a server of caudal.
+//! Protocols of other tools, in both roles: the servers of iperf3, iperf 2 and nttcp as peers, and their clients at a server of caudal; STAMP.
 //!
 //! A protocol is a folder and a line in `list.rs`. iperf3 shares the port of caudal's server ([`iperf3::Iperf3SharedPort`]); the
 //! others listen on ports of their own. All of them send and receive with the data path of `caudal-flow`.
@@ -16,6 +16,7 @@ mod list;
 pub mod nttcp;
 mod peer_record;
 mod plain_bulk;
+pub mod stamp;
 mod stream_acceptor;
 
 pub use list::{connect, connect_any};

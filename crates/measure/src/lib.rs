@@ -17,6 +17,7 @@ mod path;
 mod path_mtu;
 mod quality;
 mod rtt;
+mod stamp;
 mod test_peer;
 mod throughput;
 
@@ -37,6 +38,7 @@ pub use path_mtu::{
 };
 pub use quality::{PhaseRequest, QualityPhases, QualityRequest, SlowLink};
 pub use rtt::{MeasuredRtt, RttRequest};
+pub use stamp::{MeasuredStamp, StampRequest};
 pub use test_peer::{PeerRequest, ServerChoice, TestPeer};
 pub use throughput::{
     BulkRequest, DatagramLength, DirectionGoodputs, MAX_RUNS, RateSearchRequest, Repetitions,

@@ -8,6 +8,7 @@ use crate::kind_report::KindReport;
 use crate::path::PathRunReport;
 use crate::quality::QualityRunReport;
 use crate::rtt::RttRunReport;
+use crate::stamp::StampRunReport;
 use caudal_core::plan::PlanKind;
 
 /// The report of the runs of a kind; of an unknown one, that of bulk transfers over TCP, as in logs of other tools.
@@ -21,5 +22,6 @@ pub(crate) fn kind_report(kind: Option<PlanKind>) -> &'static dyn KindReport {
         Some(PlanKind::Quality) => &QualityRunReport,
         Some(PlanKind::File) => &FileRunReport,
         Some(PlanKind::Path) => &PathRunReport,
+        Some(PlanKind::Stamp) => &StampRunReport,
     }
 }

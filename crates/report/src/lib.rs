@@ -17,6 +17,7 @@ mod quality;
 mod round_trip_series;
 mod rtt;
 mod size_results;
+mod stamp;
 pub mod stored_text;
 mod timeline;
 

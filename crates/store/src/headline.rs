@@ -55,6 +55,11 @@ impl From<&Run> for Headline {
             Some(RunResult::Path(path)) => of_path(&path.report),
             Some(RunResult::Check(report)) => of_check(report),
             Some(RunResult::Connect(report)) => of_connect(report),
+            Some(RunResult::Stamp(report)) => Self {
+                loss: fraction(report.packets.lost, report.packets.sent),
+                rtt_us: report.packets.mean_us.map(|mean| mean.mean),
+                ..Self::default()
+            },
             Some(RunResult::Quality(report)) => of_quality(report),
             Some(RunResult::File(file)) => of_transfers(&file.report),
             Some(RunResult::RoundTrips(summary)) => of_round_trips(summary),

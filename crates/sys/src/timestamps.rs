@@ -29,6 +29,23 @@ pub fn enable(socket: impl AsFd) -> io::Result<()> {
     )
 }
 
+/// Enables timestamps of the departures that are asked for one by one, and none of arrivals.
+///
+/// # Errors
+/// Those of [`enable`].
+pub fn enable_departures(socket: impl AsFd) -> io::Result<()> {
+    let flags = libc::SOF_TIMESTAMPING_SOFTWARE
+        | libc::SOF_TIMESTAMPING_OPT_ID
+        | libc::SOF_TIMESTAMPING_OPT_TSONLY
+        | libc::SOF_TIMESTAMPING_OPT_CMSG;
+    raw::set_option(
+        socket,
+        libc::SOL_SOCKET,
+        libc::SO_TIMESTAMPING,
+        &flags.to_ne_bytes(),
+    )
+}
+
 /// Disables the timestamps of a socket.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use super::text::{counted, fold, listed, percent};
 use super::width::LineWidth;
 use caudal_core::plan::{
     ConnectPlan, Direction, Directions, EchoPlan, EchoSchedule, Omit, Plan, QualityPlan, Rate,
-    TestEnd, Transport,
+    StampPlan, TestEnd, Transport,
 };
 use caudal_core::transfer::TransferCell;
 use caudal_core::units::format_duration;
@@ -113,6 +113,26 @@ pub fn connect_headline(peer: &str, plan: &ConnectPlan, width: LineWidth) -> Str
         .map_or_else(String::new, |count| format!(" or {count} connections"));
     let time = format_duration(plan.time);
     let line = format!("{kind} connections to {peer}: {schedule}, for {time}{count}");
+    fold(&line, 4, width)
+}
+
+/// Packets that a reflector of STAMP sends back.
+#[must_use]
+pub fn stamp_headline(peer: &str, plan: &StampPlan, width: LineWidth) -> String {
+    let gaps = match plan.poisson {
+        true => " on average (exponential gaps)",
+        false => "",
+    };
+    let mode = match plan.is_authenticated {
+        true => ", authenticated",
+        false => "",
+    };
+    let line = format!(
+        "STAMP with {peer}: {} of {} B, one every {}{gaps}{mode}",
+        counted(plan.count, "packet"),
+        plan.length,
+        format_duration(plan.period)
+    );
     fold(&line, 4, width)
 }
 

@@ -34,6 +34,7 @@ pub mod run_table;
 pub mod search_table;
 pub mod served;
 pub mod sink;
+pub mod stamp;
 pub mod study;
 mod table;
 pub mod text;

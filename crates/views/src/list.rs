@@ -7,6 +7,7 @@ use super::kind_view::KindView;
 use super::path::PathView;
 use super::quality::QualityView;
 use super::round_trips::RttView;
+use super::stamp::StampView;
 use super::transfers::FileView;
 use caudal_core::plan::PlanKind;
 
@@ -21,5 +22,6 @@ pub fn kind_view(kind: Option<PlanKind>) -> &'static dyn KindView {
         Some(PlanKind::Quality) => &QualityView,
         Some(PlanKind::File) => &FileView,
         Some(PlanKind::Path) => &PathView,
+        Some(PlanKind::Stamp) => &StampView,
     }
 }

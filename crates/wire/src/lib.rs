@@ -29,4 +29,5 @@ pub mod offered;
 pub mod preamble;
 pub mod protocol;
 pub mod server_instance;
+pub mod stamp;
 pub mod trains;

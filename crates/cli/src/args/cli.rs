@@ -50,6 +50,8 @@ pub enum Command {
     Rtt(crate::rtt::RttArgs),
     /// Connections per second, and the times of TCP and TLS handshakes
     Connect(crate::connect::ConnectArgs),
+    /// STAMP and TWAMP-Light: loss and delay each way, with any reflector
+    Stamp(crate::stamp::StampArgs),
     /// Latency under load: what it adds, where, and what to do about it
     Quality(crate::quality::QualityArgs),
     /// File transfer over TCP, reliable UDP and QUIC, verified and compared

@@ -167,6 +167,36 @@ pub struct ServeArgs {
     /// Also accept logins as clients before 3.17 encrypt them
     #[arg(long, help_heading = "iperf3")]
     pub use_pkcs1_padding: bool,
+    /// Answer STAMP and TWAMP-Light as well, as a reflector on this UDP port [default: 862]. Without --stamp-key-file anybody is answered
+    /// that --allow admits, with as many bytes as came; replies tell the time of this host, and the addresses that packets came by
+    #[arg(
+        long,
+        value_name = "PORT",
+        num_args = 0..=1,
+        default_missing_value = "862",
+        help_heading = "STAMP"
+    )]
+    pub stamp: Option<u16>,
+    /// Answer packets of STAMP that are authenticated with the key in this file only: 16 bytes or more, the last line break aside
+    #[arg(long, value_name = "FILE", requires = "stamp", help_heading = "STAMP")]
+    pub stamp_key_file: Option<PathBuf>,
+    /// Number replies as packets are numbered, and remember no sessions: senders then cannot tell losses there from losses back
+    #[arg(long, requires = "stamp", help_heading = "STAMP")]
+    pub stamp_stateless: bool,
+    /// Answer packets of TWAMP-Light that are shorter than 41 bytes with 41, as their senders expect: more than came, and so to networks of
+    /// --allow only
+    #[arg(long, requires = "stamp", help_heading = "STAMP")]
+    pub stamp_short: bool,
+    /// Packets of one source, an IPv4 address or a /64 of IPv6, that are answered in a second
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1000,
+        value_parser = clap::value_parser!(u32).range(1..),
+        allow_negative_numbers = true,
+        help_heading = "STAMP"
+    )]
+    pub stamp_rate: u32,
     /// Answer browsers as well, on the same port: a page that measures (http://HOST:PORT/), and clients of ndt7
     #[arg(long, help_heading = "Browsers")]
     pub web: bool,

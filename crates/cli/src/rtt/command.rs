@@ -2,7 +2,6 @@
 
 use super::args::RttArgs;
 use super::plan::{EchoTest, echo_test};
-use super::sample_series::sample_series;
 use crate::command_run::CommandRun;
 use crate::exit::{Exit, Failure};
 use crate::machine_checks::check_affinity;
@@ -10,6 +9,7 @@ use crate::output::fold;
 use crate::output::sink::Sink;
 use crate::output::views::Views;
 use crate::peer::{connect_native, describe};
+use crate::round_trip_samples::round_trip_samples;
 use crate::throughput::check_link_rate;
 use caudal_core::plan::EchoPlan;
 use caudal_engine::{EchoLocalOptions, LocalOptions};
@@ -75,7 +75,7 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         }
     }
     drop(peer);
-    let samples = || sample_series(&measured.record);
+    let samples = || round_trip_samples(&measured.record);
     let exit = run.finish(measured.measured, views, samples)?;
     if let Some(raw) = &mut raw {
         raw.finish()?;

@@ -3,7 +3,6 @@
 mod args;
 mod command;
 mod plan;
-mod sample_series;
 
 pub use args::RttArgs;
 pub use command::rtt;

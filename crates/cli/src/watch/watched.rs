@@ -136,11 +136,12 @@ fn tested_host(words: &[String], shown: &str) -> Result<Option<String>, Failure>
         Command::Udp(args) => Ok(named(args.target.host.as_ref())),
         Command::Rtt(args) => Ok(named(args.target.host.as_ref())),
         Command::Connect(args) => Ok(named(args.target.host.as_ref())),
+        Command::Stamp(args) => Ok(named(args.host.as_ref())),
         Command::Quality(args) => Ok(named(args.target.host.as_ref())),
         Command::Path(args) => Ok(named(Some(&args.host))),
         _ => Err(Failure::usage(
             format!("{shown:?} cannot be watched"),
-            "give tcp, udp, rtt, connect, quality or path, with its flags",
+            "give tcp, udp, rtt, connect, stamp, quality or path, with its flags",
         )),
     }
 }

@@ -189,7 +189,7 @@ fn an_option_that_is_the_same_has_the_same_names() {
 /// What is in the names of options that are about secrets.
 const SECRET_WORDS: [&str; 6] = ["key", "secret", "pass", "token", "credential", "login"];
 /// Those whose values are no secrets: names of files, and times.
-const NOT_SECRET: [&str; 7] = [
+const NOT_SECRET: [&str; 9] = [
     "token-file",
     "rsa-private-key-path",
     "rsa-public-key-path",
@@ -197,6 +197,8 @@ const NOT_SECRET: [&str; 7] = [
     "make-password",
     "tls-key",
     "permit-key-timeout",
+    "key-file",
+    "stamp-key-file",
 ];
 
 /// The long names of all options of a command and of those below it.
@@ -266,7 +268,7 @@ fn a_name_the_store_does_not_have_is_answered_with_those_it_has() {
     store.report(&format!("tag {id} before")).done();
     store.report("list --kind bulk").failed(
         2,
-        &["tcp, udp, rtt, connect, quality, file, path, check, find-rate, trial, study"],
+        &["tcp, udp, rtt, connect, quality, file, path, check, stamp, find-rate, trial, study"],
     );
     let ended = store.report("list --tag after").done();
     assert!(ended.stdout.contains("before"), "{ended:#?}");

@@ -9,6 +9,7 @@ use std::process::Command;
 trials! {
     latency_under_load_is_what_the_reference_says,
     connections_are_what_the_reference_says,
+    a_test_with_stamp_is_what_the_reference_says,
     a_check_is_what_the_reference_says,
     file_transfers_are_what_the_reference_says,
     a_tcp_run_is_what_the_reference_says,
@@ -126,6 +127,18 @@ fn a_check_is_what_the_reference_says() {
 }
 
 const FILE: [&str; 3] = ["always", "native", "file"];
+
+const STAMP: [&str; 2] = ["always", "stamp"];
+
+fn a_test_with_stamp_is_what_the_reference_says() {
+    assert_documented("stamp --count 40 --extensions all --dscp EF --json", &STAMP);
+    assert_documented(
+        "stamp --count 40 --extensions none --poisson --json",
+        &STAMP,
+    );
+    let events = ["agreed", "started", "round_trips", "finished"];
+    assert_events_documented("stamp --count 40 -i 0.2 --json-stream", &STAMP, &events);
+}
 
 const CONNECT: [&str; 3] = ["always", "native", "connect"];
 

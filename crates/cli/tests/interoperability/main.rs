@@ -15,6 +15,7 @@ mod iperf3;
 mod iperf3_by_hand;
 mod iperf3_options;
 mod nttcp;
+mod stamp;
 mod strangers;
 
 use std::process::ExitCode;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         iperf3_by_hand::servers,
         iperf3_options,
         nttcp,
+        stamp,
         strangers,
     ];
     support::program::run_groups([(COUNTED_AT_ONCE, counted), (AT_ONCE, others)])

@@ -27,6 +27,7 @@ mod outages;
 mod quality;
 mod quality_grade;
 mod round_trip_parts;
+mod stamp;
 mod test_capture;
 mod ui_lab;
 mod windows;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         quality,
         quality_grade,
         round_trip_parts,
+        stamp,
         test_capture,
         ui_lab,
         windows,

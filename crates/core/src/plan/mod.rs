@@ -18,6 +18,7 @@ mod plan;
 mod quality;
 mod record;
 mod record_keys;
+mod stamp;
 mod tcp;
 mod terms;
 mod ticks;
@@ -41,6 +42,7 @@ pub use quality::{
     MIN_PHASE, PROBE_BYTES, PhaseLoad, PlannedPhase, ProbePeriods, QualityPlan, QualityPlanRecord,
 };
 pub use record_keys::RecordError;
+pub use stamp::{MAX_STAMP_PACKETS, StampPlan, StampPlanRecord};
 pub use tcp::TcpPlan;
 pub use terms::{Direction, Directions, Omit, Pacing, PlannedFlow, Rate, TestEnd, Transport};
 pub use ticks::Ticks;

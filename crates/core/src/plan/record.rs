@@ -4,6 +4,7 @@ use super::bulk::BulkPlanRecord;
 use super::connect::ConnectPlanRecord;
 use super::echo::RttPlanRecord;
 use super::quality::QualityPlanRecord;
+use super::stamp::StampPlanRecord;
 use super::terms::{Directions, Rate, Transport};
 use super::transfer::FilePlanRecord;
 use super::workloads::{PlanKind, PlanRecord};
@@ -99,6 +100,15 @@ impl PlanRecord {
     pub const fn quality(&self) -> Option<&QualityPlanRecord> {
         match self {
             Self::Quality(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The plan of a test with STAMP; `None` for any other workload.
+    #[must_use]
+    pub const fn stamp(&self) -> Option<&StampPlanRecord> {
+        match self {
+            Self::Stamp(plan) => Some(plan),
             _ => None,
         }
     }

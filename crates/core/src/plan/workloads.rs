@@ -6,6 +6,7 @@ use super::connect::{ConnectPlan, ConnectPlanRecord};
 use super::echo::{EchoPlan, RttPlanRecord};
 use super::quality::{QualityPlan, QualityPlanRecord};
 use super::record_keys::{PlanKeys, RecordError};
+use super::stamp::StampPlanRecord;
 use super::tcp::TcpPlan;
 use super::trains::{PathPlanRecord, TrainsPlan};
 use super::transfer::{FilePlanRecord, TransferPlan};
@@ -158,6 +159,8 @@ workloads! {
     composed {
     /// Several tests of one host, and what they say together.
     Check = "check": CheckPlanRecord;
+    /// Packets that a reflector of STAMP sends back.
+    Stamp = "stamp": StampPlanRecord;
     }
 }
 

@@ -6,6 +6,7 @@ use crate::check::CheckReport;
 use crate::connect::ConnectReport;
 use crate::path::{PathReport, PathResult};
 use crate::quality::QualityReport;
+use crate::stamp::StampReport;
 use crate::transfer::{FileReport, FileResult, TransferRecord};
 use schemars::JsonSchema;
 use serde::ser::SerializeMap;
@@ -30,6 +31,8 @@ pub enum RunResult {
     Check(Box<CheckReport>),
     /// Of the probing of a path.
     Path(Box<PathResult>),
+    /// Of a test with STAMP.
+    Stamp(Box<StampReport>),
 }
 
 /// The keys of a document that hold its result, as they are read.
@@ -59,6 +62,9 @@ pub(super) struct ResultKeys {
     /// The result of probing a path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<PathReport>,
+    /// The result of a test with STAMP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stamp: Option<Box<StampReport>>,
 }
 
 impl From<ResultKeys> for Option<RunResult> {
@@ -67,6 +73,9 @@ impl From<ResultKeys> for Option<RunResult> {
         if let Some(report) = keys.path {
             let under_load = keys.quality;
             return Some(RunResult::Path(Box::new(PathResult { report, under_load })));
+        }
+        if let Some(report) = keys.stamp {
+            return Some(RunResult::Stamp(report));
         }
         if let Some(report) = keys.check {
             return Some(RunResult::Check(report));
@@ -105,6 +114,7 @@ pub(super) fn serialize<S: Serializer>(
         Some(RunResult::Throughput(summary)) => keys.serialize_entry("summary", summary)?,
         Some(RunResult::RoundTrips(summary)) => keys.serialize_entry("summary", summary)?,
         Some(RunResult::Search(search)) => keys.serialize_entry("search", search)?,
+        Some(RunResult::Stamp(report)) => keys.serialize_entry("stamp", report)?,
         Some(RunResult::Check(report)) => keys.serialize_entry("check", report)?,
         Some(RunResult::Connect(report)) => keys.serialize_entry("connect", report)?,
         Some(RunResult::Quality(report)) => keys.serialize_entry("quality", report)?,

@@ -15,6 +15,7 @@ use crate::path::PathReport;
 use crate::plan::{PlanKind, PlanRecord};
 use crate::prediction::PredictionCheck;
 use crate::quality::QualityReport;
+use crate::stamp::StampReport;
 use crate::summary::DirectionSummary;
 use crate::text::ExternalText;
 use crate::transfer::FileReport;
@@ -172,6 +173,15 @@ impl Run {
     pub fn check(&self) -> Option<&CheckReport> {
         match &self.result {
             Some(RunResult::Check(report)) => Some(report),
+            _ => None,
+        }
+    }
+
+    /// The result of a test with STAMP.
+    #[must_use]
+    pub fn stamp(&self) -> Option<&StampReport> {
+        match &self.result {
+            Some(RunResult::Stamp(report)) => Some(report),
             _ => None,
         }
     }

@@ -128,6 +128,8 @@ pub enum WarningCode {
     DelayLevels,
     /// The wall clock of this host was set.
     ClockStepped,
+    /// The clocks of both ends are said to be synchronized and differ by more than their errors.
+    ClocksDisagree,
     /// An end sent to the other by another route from a time on.
     RouteChanged,
     /// The interface that an end uses was down for a time.
@@ -162,7 +164,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 74] = [
+    pub const ALL: [Self; 75] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -223,6 +225,7 @@ impl WarningCode {
         Self::DelayEpisodes,
         Self::DelayLevels,
         Self::ClockStepped,
+        Self::ClocksDisagree,
         Self::RouteChanged,
         Self::InterfaceDown,
         Self::InterfaceErrors,
@@ -303,6 +306,7 @@ impl WarningCode {
             Self::DelayEpisodes => "delay_episodes",
             Self::DelayLevels => "delay_levels",
             Self::ClockStepped => "clock_stepped",
+            Self::ClocksDisagree => "clocks_disagree",
             Self::RouteChanged => "route_changed",
             Self::InterfaceDown => "interface_down",
             Self::InterfaceErrors => "interface_errors",

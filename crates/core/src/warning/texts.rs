@@ -157,6 +157,9 @@ impl WarningCode {
             Self::ClockStepped => {
                 "the wall clock of an end was set during the test: one-way delays that are taken by it differ by the step"
             }
+            Self::ClocksDisagree => {
+                "the clocks of both ends are said to be synchronized, and differ by more than the errors they name: the delay each way is known to half a round trip only"
+            }
             Self::RouteChanged => {
                 "the route by which an end sends to the other changed during the test: what was measured is of two paths"
             }
@@ -311,6 +314,9 @@ impl WarningCode {
             }
             Self::ClockStepped => {
                 "let the time service settle before one-way delays are measured; all else runs by the monotonic clock"
+            }
+            Self::ClocksDisagree => {
+                "look at the time service of both ends (chronyc tracking, timedatectl); a clock on the timescale of PTP is ahead of UTC by the leap seconds"
             }
             Self::RouteChanged => {
                 "look at what changes the routes of that host (a VPN, DHCP, a routing daemon, a router's redirects), and measure again when it has settled"

@@ -59,6 +59,13 @@ pub fn headline(run: &Run) -> Vec<HeadlineNumber> {
             });
             per_s.chain(time).collect()
         }
+        Some(RunResult::Stamp(report)) => {
+            let rtt = report.packets.mean_us.iter();
+            let rtt = rtt.map(|us| time("round trip", us));
+            let loss = report.packets.loss.iter();
+            rtt.chain(loss.map(|loss| estimate("lost", loss, Unit::Share)))
+                .collect()
+        }
         Some(RunResult::Quality(report)) => quality(report),
         Some(RunResult::File(file)) => files(&file.report),
         Some(RunResult::Check(report)) => check(report),

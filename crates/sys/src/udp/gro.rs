@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 
-use crate::raw::{self, ControlBuffer, Pages, SockaddrBuffer, number};
+use super::packet_info::PacketDestination;
+use crate::raw::{self, ControlBuffer, Pages, SockaddrBuffer, number, packet_destination};
 
 /// Size of the largest message that one receive returns; a smaller buffer would truncate it.
 const SLOT: usize = 65_536;
@@ -125,6 +126,8 @@ impl GroReceiver {
             kernel_time_ns: None,
             socket_drops: None,
             tos: None,
+            ttl: None,
+            destination: None,
             truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
             source: self.addresses[index].decode(header.msg_hdr.msg_namelen as usize),
         };
@@ -148,7 +151,14 @@ impl GroReceiver {
                 (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
                     received.tos = raw::u32_at(data, 0).map(|class| class as u8);
                 }
-                _ => {}
+                (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
+                    received.ttl = raw::u32_at(data, 0).and_then(|ttl| u8::try_from(ttl).ok());
+                }
+                _ => {
+                    if let Some((address, interface)) = packet_destination(level, kind, data) {
+                        received.destination = Some(PacketDestination { address, interface });
+                    }
+                }
             }
         }
         received
@@ -176,6 +186,10 @@ pub struct ReceivedBatch<'a> {
     /// The type-of-service byte, after [`enable_receive_tos`](super::enable_receive_tos): the code point and the ECN bits. Datagrams that
     /// differ in it are not coalesced.
     pub tos: Option<u8>,
+    /// The TTL, or hop limit, after [`enable_receive_ttl`](super::enable_receive_ttl).
+    pub ttl: Option<u8>,
+    /// The local address to which it was sent, after [`enable_packet_info`](super::enable_packet_info).
+    pub destination: Option<PacketDestination>,
     /// `true` when the message was longer than the room for it.
     pub truncated: bool,
     /// The source address; an IPv4 source on an IPv6 socket is a mapped address.

@@ -23,9 +23,10 @@ pub use gso::{GsoSender, max_segments, send_segments};
 pub use many::{MAX_DATAGRAMS, ManySender};
 pub use meminfo::{MemInfo, meminfo};
 pub use options::{
-    enable_drop_counter, enable_receive_timestamps, enable_receive_tos, path_mtu, pending_error,
-    set_dont_fragment, set_mtu_probing, set_receive_timeout,
+    enable_drop_counter, enable_receive_timestamps, enable_receive_tos, enable_receive_ttl,
+    path_mtu, pending_error, set_dont_fragment, set_mtu_probing, set_receive_timeout, set_ttl,
 };
 pub use packet_info::{
-    PacketDestination, enable_packet_info, receive_with_destination, receive_with_tos, send_from,
+    PacketDestination, ReplyMarks, enable_packet_info, receive_with_destination, receive_with_tos,
+    send_from, send_marked_from,
 };

@@ -38,6 +38,35 @@ pub fn enable_receive_tos(socket: impl AsFd) -> io::Result<()> {
     raw::set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1)
 }
 
+/// Has the kernel report the TTL, or hop limit, of each message (`IP_RECVTTL`, `IPV6_RECVHOPLIMIT`).
+///
+/// # Errors
+/// Any error of setsockopt(2).
+pub fn enable_receive_ttl(socket: impl AsFd) -> io::Result<()> {
+    let v4 = raw::set_int(&socket, libc::IPPROTO_IP, libc::IP_RECVTTL, 1);
+    if !raw::is_v6(&socket) {
+        return v4;
+    }
+    raw::set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVHOPLIMIT, 1)
+}
+
+/// Sets the TTL, or hop limit, of what a socket sends.
+///
+/// # Errors
+/// Any error of setsockopt(2).
+pub fn set_ttl(socket: impl AsFd, ttl: u8) -> io::Result<()> {
+    let v4 = raw::set_int(&socket, libc::IPPROTO_IP, libc::IP_TTL, ttl.into());
+    if !raw::is_v6(&socket) {
+        return v4;
+    }
+    raw::set_int(
+        socket,
+        libc::IPPROTO_IPV6,
+        libc::IPV6_UNICAST_HOPS,
+        ttl.into(),
+    )
+}
+
 /// Limits the time a receive may wait, after which it fails with `WouldBlock`; `None` removes the limit.
 ///
 /// # Errors

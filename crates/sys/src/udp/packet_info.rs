@@ -1,5 +1,6 @@
 //! The local address to which a datagram was sent: `IP_PKTINFO`, ip(7).
 
+use std::ffi::c_int;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::AsFd;
@@ -105,25 +106,68 @@ pub fn send_from(
     from: Option<PacketDestination>,
     peer: SocketAddr,
 ) -> io::Result<usize> {
+    send_marked_from(socket, payload, from, peer, ReplyMarks::default())
+}
+
+/// What one datagram has beside its addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReplyMarks {
+    /// The TOS byte, or traffic class; `None` for that of the socket.
+    pub tos: Option<u8>,
+    /// `true` to have the kernel record its departure, for [`transmit_stamp`](crate::timestamps::transmit_stamp).
+    pub is_stamped: bool,
+}
+
+/// The same as [`send_from`], with marks.
+///
+/// # Errors
+/// Those of [`send_from`].
+pub fn send_marked_from(
+    socket: impl AsFd,
+    payload: &[u8],
+    from: Option<PacketDestination>,
+    peer: SocketAddr,
+    marks: ReplyMarks,
+) -> io::Result<usize> {
+    let is_v4 = peer.ip().to_canonical().is_ipv4();
     let peer = SockAddr::from(peer);
-    match from.map(|from| (from, from.address)) {
-        None => raw::send_with_controls(socket, payload, &[], Some(&peer)),
+    let mut v4_info = [0; 12];
+    let mut v6_info = [0; 20];
+    let info: (_, _, &[u8]) = match from.map(|from| (from, from.address)) {
+        None => (0, 0, &[]),
         Some((_, IpAddr::V4(address))) => {
             // `struct in_pktinfo`: the index, the source, the destination of one received.
-            let mut info = [0; 12];
-            info[4..8].copy_from_slice(&address.octets());
-            let control = (libc::IPPROTO_IP, libc::IP_PKTINFO, info.as_slice());
-            raw::send_with_controls(socket, payload, &[control], Some(&peer))
+            v4_info[4..8].copy_from_slice(&address.octets());
+            (libc::IPPROTO_IP, libc::IP_PKTINFO, &v4_info)
         }
         Some((from, IpAddr::V6(address))) => {
             // `struct in6_pktinfo`: the source, the index.
-            let mut info = [0; 20];
-            info[..16].copy_from_slice(&address.octets());
-            info[16..].copy_from_slice(&from.scope_id(address).to_ne_bytes());
-            let control = (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info.as_slice());
-            raw::send_with_controls(socket, payload, &[control], Some(&peer))
+            v6_info[..16].copy_from_slice(&address.octets());
+            v6_info[16..].copy_from_slice(&from.scope_id(address).to_ne_bytes());
+            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, &v6_info)
+        }
+    };
+    let class = c_int::from(marks.tos.unwrap_or(0)).to_ne_bytes();
+    let tos: (_, _, &[u8]) = match marks.tos {
+        None => (0, 0, &[]),
+        // One over IPv4 has a TOS byte on an IPv6 socket as well.
+        Some(_) if is_v4 => (libc::IPPROTO_IP, libc::IP_TOS, &class),
+        Some(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS, &class),
+    };
+    let flags = libc::SOF_TIMESTAMPING_TX_SOFTWARE.to_ne_bytes();
+    let stamped: (_, _, &[u8]) = match marks.is_stamped {
+        false => (0, 0, &[]),
+        true => (libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags),
+    };
+    let mut controls = [info, tos, stamped];
+    let mut count = 0;
+    for nth in 0..controls.len() {
+        if !controls[nth].2.is_empty() {
+            controls.swap(count, nth);
+            count += 1;
         }
     }
+    raw::send_with_controls(socket, payload, &controls[..count], Some(&peer))
 }
 
 #[cfg(test)]
@@ -148,6 +192,44 @@ mod tests {
             let local = destination(address).socket_address(5201);
             assert_eq!(local.to_string(), answers_from);
         }
+    }
+
+    #[test]
+    fn a_reply_has_its_own_marks_and_its_departure_is_recorded() -> io::Result<()> {
+        for (bound, called) in [
+            ("0.0.0.0:0", "127.0.0.1"),
+            ("[::]:0", "127.0.0.1"),
+            ("[::]:0", "::1"),
+        ] {
+            let listener = UdpSocket::bind(bound)?;
+            enable_packet_info(&listener)?;
+            crate::udp::enable_receive_ttl(&listener)?;
+            crate::timestamps::enable_departures(&listener)?;
+            let called: IpAddr = called.parse().unwrap();
+            let caller = UdpSocket::bind((called, 0))?;
+            set_receive_timeout(&caller, Some(Duration::from_secs(10)))?;
+            crate::udp::enable_receive_tos(&caller)?;
+            crate::udp::set_ttl(&caller, 200)?;
+            caller.send_to(b"hello", (called, listener.local_addr()?.port()))?;
+            let mut received = crate::udp::GroReceiver::new(1)?;
+            received.receive(&listener, crate::udp::Wait::ForOne)?;
+            let message = received.message(0);
+            assert_eq!(message.ttl, Some(200), "{bound}");
+            let destination = message.destination.unwrap();
+            assert_eq!(destination.address.to_canonical(), called);
+            let marks = ReplyMarks {
+                tos: Some(46 << 2),
+                is_stamped: true,
+            };
+            let source = message.source.unwrap();
+            send_marked_from(&listener, b"answer", Some(destination), source, marks)?;
+            let mut buffer = [0; 16];
+            let (length, tos) = receive_with_tos(&caller, &mut buffer)?;
+            assert_eq!((&buffer[..length], tos), (b"answer".as_slice(), Some(184)));
+            let stamp = (0..100_000).find_map(|_| crate::timestamps::transmit_stamp(&listener));
+            assert!(stamp.is_some(), "{bound}");
+        }
+        Ok(())
     }
 
     #[test]

@@ -73,46 +73,8 @@ impl Closing<'_> {
 
     /// The times of a size in a line, in one unit but for the mean, which has the digits of its interval.
     fn times(&self, size: &SizeSummary) -> String {
-        let replies = &size.pooled;
-        let Some(rtt) = &replies.rtt_us else {
-            return self.mean(size);
-        };
-        let usual = replies.mean_us.unwrap_or(rtt.mean_estimate());
-        let unit = TimeUnit::of(rtt.p50);
-        let some = |name: &'static str, us: Option<f64>| us.map(|us| (name, unit.digits(us)));
-        let known = [
-            some("min", Some(rtt.min)),
-            some("p50", Some(rtt.p50)),
-            some("p99", rtt.p99),
-            some("max", Some(rtt.max)),
-        ];
-        let (names, values): (Vec<&str>, Vec<String>) = known.into_iter().flatten().unzip();
-        format!(
-            "rtt: avg {}{}, {} {} {}",
-            self.interval(&usual, rtt),
-            self.part_of_test(replies),
-            names.join("/"),
-            values.join("/"),
-            unit.name()
-        )
-    }
-
-    /// The mean with its interval.
-    fn interval(&self, usual: &Estimate, rtt: &DistributionSummary) -> String {
-        if rtt.confidence <= 0.0 {
-            return format!("{} (one value: no interval)", time_us(rtt.mean));
-        }
-        let estimate = Estimate {
-            mean: usual.mean / 1e6,
-            low: usual.low.max(0.0) / 1e6,
-            high: usual.high / 1e6,
-            confidence: rtt.confidence,
-            n: usual.n,
-            method: IntervalMethod::BatchMeansT,
-        };
-        let shown = EstimateInUnit::new(&estimate, Unit::Seconds);
-        let interval = shown.confidence_interval().unwrap_or_default();
-        format!("{} ({interval})", shown.mean())
+        let part = self.part_of_test(&size.pooled);
+        times_of_part(&size.pooled, &part).unwrap_or_else(|| self.mean(size))
     }
 
     /// The part of the test that the mean is of, where it is not all of it.
@@ -136,7 +98,10 @@ impl Closing<'_> {
             (Some(rtt), usual) => {
                 let usual = usual.unwrap_or(rtt.mean_estimate());
                 let part = self.part_of_test(replies);
-                format!("{bytes} B: {} on average{part}", self.interval(&usual, rtt))
+                format!(
+                    "{bytes} B: {} on average{part}",
+                    mean_with_interval(&usual, rtt)
+                )
             }
             // A log of another tool may have a summary alone.
             (None, Some(mean)) => format!(
@@ -429,6 +394,58 @@ impl Closing<'_> {
             }
         }
     }
+}
+
+/// The round-trip times of some packets in a line; `None` without a reply in time.
+pub(crate) fn times_line(replies: &ReplySummary) -> Option<String> {
+    let part = replies.level.map_or_else(String::new, |level| {
+        format!(" from {:.1} to {:.1} s", level.from_s, level.to_s)
+    });
+    let part = match replies.delayed {
+        Some(delayed) => format!("{part} without {delayed} packets in delay episodes"),
+        None => part,
+    };
+    times_of_part(replies, &part)
+}
+
+/// The same, with the part of the test that the mean is of.
+fn times_of_part(replies: &ReplySummary, part: &str) -> Option<String> {
+    let rtt = replies.rtt_us.as_ref()?;
+    let usual = replies.mean_us.unwrap_or(rtt.mean_estimate());
+    let unit = TimeUnit::of(rtt.p50);
+    let some = |name: &'static str, us: Option<f64>| us.map(|us| (name, unit.digits(us)));
+    let known = [
+        some("min", Some(rtt.min)),
+        some("p50", Some(rtt.p50)),
+        some("p99", rtt.p99),
+        some("max", Some(rtt.max)),
+    ];
+    let (names, values): (Vec<&str>, Vec<String>) = known.into_iter().flatten().unzip();
+    Some(format!(
+        "rtt: avg {}{part}, {} {} {}",
+        mean_with_interval(&usual, rtt),
+        names.join("/"),
+        values.join("/"),
+        unit.name()
+    ))
+}
+
+/// The mean with its interval.
+fn mean_with_interval(usual: &Estimate, rtt: &DistributionSummary) -> String {
+    if rtt.confidence <= 0.0 {
+        return format!("{} (one value: no interval)", time_us(rtt.mean));
+    }
+    let estimate = Estimate {
+        mean: usual.mean / 1e6,
+        low: usual.low.max(0.0) / 1e6,
+        high: usual.high / 1e6,
+        confidence: rtt.confidence,
+        n: usual.n,
+        method: IntervalMethod::BatchMeansT,
+    };
+    let shown = EstimateInUnit::new(&estimate, Unit::Seconds);
+    let interval = shown.confidence_interval().unwrap_or_default();
+    format!("{} ({interval})", shown.mean())
 }
 
 /// A unit of time for several values beside one another.

@@ -15,3 +15,6 @@ mod view;
 pub use csv::ReplyRow;
 pub use samples::{SampleRow, raw};
 pub use view::RttView;
+
+pub(crate) use closing::times_line;
+pub(crate) use view::LiveRoundTrips;

@@ -62,10 +62,21 @@ impl KindView for RttView {
 
 /// A round-trip test while it runs: the progress of several sizes in a terminal, rows of one.
 #[derive(Debug)]
-struct LiveRoundTrips {
+pub(crate) struct LiveRoundTrips {
     progress: Option<Progress>,
     has_header: bool,
     width: LineWidth,
+}
+
+impl LiveRoundTrips {
+    /// The rows of a test of one size.
+    pub(crate) const fn rows(width: LineWidth) -> Self {
+        Self {
+            progress: None,
+            has_header: false,
+            width,
+        }
+    }
 }
 
 impl LiveView for LiveRoundTrips {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Every sample of a run as the store keeps them, ns: for each client and size `rtt`, and on a schedule `due`,
 /// `late` and, where they were measured, the ways `up` and `down`, each with its size, as `rtt 64 B`; for each client
 /// `first`, the round trips of the first messages in the order of the sizes, which count apart.
-pub(super) fn sample_series(record: &EchoRecord) -> Vec<SampleSeries> {
+pub(crate) fn round_trip_samples(record: &EchoRecord) -> Vec<SampleSeries> {
     let ns = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64);
     let mut all = Vec::new();
     let mut firsts: BTreeMap<u32, Vec<f64>> = BTreeMap::new();

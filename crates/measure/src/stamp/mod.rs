@@ -1,0 +1,6 @@
+//! Tests with STAMP.
+
+mod assemble;
+mod request;
+
+pub use request::{MeasuredStamp, StampRequest};

@@ -1,0 +1,5 @@
+//! Tests with STAMP in reports, comparisons and exports.
+
+mod report;
+
+pub(crate) use report::StampRunReport;
