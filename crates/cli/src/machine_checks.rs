@@ -18,6 +18,27 @@ pub(crate) fn check_congestion(name: &str, offered: &[String]) -> Result<(), Fai
     ))
 }
 
+/// Checks that there are as many local ports from `--local-port` on as sockets.
+///
+/// # Errors
+/// When they reach beyond the last port.
+pub(crate) fn check_local_ports(first: Option<u16>, sockets: u32) -> Result<(), Failure> {
+    let Some(first) = first else {
+        return Ok(());
+    };
+    let last = u32::from(first).saturating_add(sockets.saturating_sub(1));
+    if last <= u32::from(u16::MAX) {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("--local-port {first} leaves no port for each of {sockets} flows"),
+        format!(
+            "give at most {}",
+            u32::from(u16::MAX) + 1 - sockets.min(u32::from(u16::MAX))
+        ),
+    ))
+}
+
 /// Checks that this program may use the processors of `--affinity`.
 ///
 /// # Errors

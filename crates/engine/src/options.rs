@@ -23,8 +23,8 @@ pub struct LocalOptions {
     /// The time that answers may take beyond the usual, where the path is known to be slow: a queue that the test fills holds them up.
     /// Where it is not zero, the queue is waited for after the test.
     pub patience: Duration,
-    /// The local port of the only flow of a test over UDP, so that several tests take one route; `None` for any.
-    pub udp_port: Option<u16>,
+    /// The local port of the first data socket, those of the others follow it; `None` for any.
+    pub local_port: Option<u16>,
     /// The settings of a bulk transfer over TCP.
     pub tcp: TcpLocalOptions,
     /// The settings of a round-trip test.

@@ -121,7 +121,7 @@ fn one_port_serves_test_after_test() {
     let mut peer = connect(&server);
     let first = run(&mut peer, plan(Some(pairs()), None)).unwrap();
     let options = LocalOptions {
-        udp_port: first.local_port,
+        local_port: first.local_port,
         ..LocalOptions::default()
     };
     for _ in 0..3 {

@@ -45,6 +45,16 @@ pub struct Target {
 }
 
 impl LocalBinding {
+    /// The local end of the flow at position `nth`: its port is so far from that of the first.
+    #[must_use]
+    pub fn of_flow(&self, nth: usize) -> Self {
+        let after = u16::try_from(nth).unwrap_or(u16::MAX);
+        Self {
+            port: self.port.map(|port| port.saturating_add(after)),
+            ..self.clone()
+        }
+    }
+
     /// The local end of a socket that is connected to `peer`.
     pub fn socket_address(&self, peer: SocketAddr) -> SocketAddr {
         let port = self.port.unwrap_or(0);

@@ -55,6 +55,9 @@ pub struct TrafficArgs {
     /// Pin the flows' threads of this end to these processors, in turn, as 0,2
     #[arg(short = 'A', long, value_name = "CPU,…", value_delimiter = ',')]
     pub affinity: Vec<usize>,
+    /// The local port of the first data flow, those of the others follow it, as for a firewall that knows them
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Peer", allow_negative_numbers = true)]
+    pub local_port: Option<u16>,
     /// Use the protocol of another program's server; without it a server of iperf3 is recognised
     #[arg(long = "as", value_name = "PROGRAM", value_parser = foreign_protocol())]
     pub protocol: Option<Protocol>,

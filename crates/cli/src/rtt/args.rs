@@ -39,6 +39,9 @@ pub struct RttArgs {
         allow_negative_numbers = true
     )]
     pub clients: u32,
+    /// The local port of the first connection, those of the others follow it, as for a firewall that knows them
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Peer", allow_negative_numbers = true)]
+    pub local_port: Option<u16>,
     /// Measure with those connections that open where others do not, instead of failing
     #[arg(long, help_heading = "Test")]
     pub partial: bool,

@@ -4,7 +4,7 @@ use super::args::RttArgs;
 use super::plan::{EchoTest, echo_test};
 use crate::command_run::CommandRun;
 use crate::exit::{Exit, Failure};
-use crate::machine_checks::check_affinity;
+use crate::machine_checks::{check_affinity, check_local_ports};
 use crate::output::fold;
 use crate::output::sink::Sink;
 use crate::output::views::Views;
@@ -37,8 +37,10 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     } = echo_test(args)?;
     check_link_rate(args.link_rate)?;
     check_affinity(&args.affinity)?;
+    check_local_ports(args.local_port, args.clients)?;
     let local = LocalOptions {
         partial: args.partial,
+        local_port: args.local_port,
         affinity: args.affinity.clone(),
         start_at_ns: args.at.map(|at| at.0),
         echo: EchoLocalOptions {

@@ -2,7 +2,7 @@
 
 use crate::args::{OmitArg, OutputArgs, RateArg, TrafficArgs};
 use crate::exit::Failure;
-use crate::machine_checks::check_affinity;
+use crate::machine_checks::{check_affinity, check_local_ports};
 use crate::measure_failure::plan_failure;
 use caudal_core::marks::Dscp;
 use caudal_core::plan::{
@@ -54,6 +54,7 @@ pub(super) fn local_options(traffic: &TrafficArgs) -> LocalOptions {
     LocalOptions {
         affinity: traffic.affinity.clone(),
         partial: traffic.partial,
+        local_port: traffic.local_port,
         start_at_ns: traffic.at.map(|at| at.0),
         ..LocalOptions::default()
     }
@@ -140,6 +141,9 @@ pub(super) fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
         ));
     }
     check_affinity(&traffic.affinity)?;
+    let directions = if traffic.bidir { 2 } else { 1 };
+    let flows = traffic.parallel.saturating_mul(directions);
+    check_local_ports(traffic.local_port, flows)?;
     if traffic.repeat == 0 || traffic.repeat > MAX_REPEAT {
         return Err(Failure::usage(
             format!("--repeat is {}", traffic.repeat),

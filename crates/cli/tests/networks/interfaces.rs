@@ -2,7 +2,7 @@
 
 use crate::support::network::missing;
 use crate::support::path_lab::PathLab;
-use crate::support::trial;
+use crate::support::{SOON, run, trial};
 use libtest_mimic::Trial;
 use serde_json::Value;
 
@@ -17,6 +17,11 @@ pub fn trials() -> Vec<Trial> {
             "a_server_listens_on_the_addresses_it_is_given",
             missing(&[]),
             addresses,
+        ),
+        trial(
+            "flows_come_from_the_ports_that_a_firewall_knows",
+            missing(&["nft"]),
+            ports,
         ),
     ]
 }
@@ -100,4 +105,43 @@ fn addresses() {
             );
         }
     }
+}
+
+/// A firewall of the server's host lets data in from the ports 40000 and 40001 alone.
+fn ports() {
+    let lab = PathLab::up(TWICE);
+    let server = lab.serve("");
+    lab.rule(
+        "h2",
+        "input",
+        "udp dport 5201 udp sport != 40000-40001 drop",
+    );
+    lab.rule(
+        "h2",
+        "input",
+        "tcp dport 5201 tcp sport 40000-40001 counter",
+    );
+    for words in [
+        "udp h2 -P 2 -b 1M",
+        "rtt h2 --proto udp -P 2",
+        "udp h2 --bidir -b 1M",
+        "tcp h2 -P 2",
+        "tcp h2 -R --repeat 2",
+    ] {
+        measured(&lab, &format!("{words} -t 500ms --local-port 40000"));
+    }
+    let counted = lab.does("h2", "nft list ruleset");
+    let packets = counted.split("counter packets ").nth(1).unwrap();
+    let packets: u64 = packets.split(' ').next().unwrap().parse().unwrap();
+    assert!(packets > 100, "{counted}");
+    let program = env!("CARGO_BIN_EXE_caudal");
+    let others = run(
+        &mut lab.on(
+            "h1",
+            &format!("{program} udp h2 -b 1M -t 500ms --local-port 40002"),
+        ),
+        SOON,
+    );
+    assert_ne!(others.code, Some(0), "{others:?}");
+    drop(server);
 }

@@ -77,7 +77,7 @@ pub const EQUIVALENTS: [Iperf3Equivalent; 71] = [
     row("bytes", Same, "exact, in each direction; 1M is 10^6 bytes, 1Mi is iperf3's 1M"),
     row("blockcount", Nothing, "`-n` takes the product with `-l`"),
     row("length", Same, "128K is 128 000 bytes, 128Ki is iperf3's 128K"),
-    row("cport", Nothing, "the kernel chooses the client's ports"),
+    row("cport", Flag("--local-port PORT"), "of the first flow; those of the others follow it"),
     row("parallel", Same, "up to 1024"),
     row("reverse", Same, ""),
     row("bidir", Same, ""),

@@ -107,7 +107,10 @@ fn request_from_plan(
     let tcp = plan.tcp();
     let is_set = |setting: fn(&TcpPlan) -> bool| tcp.is_some_and(setting);
     Ok(Iperf2Request {
-        binding: binding.clone(),
+        binding: LocalBinding {
+            port: options.local_port,
+            ..binding.clone()
+        },
         transport: plan.transport(),
         mode: match bulk.directions {
             Directions::Up => TestMode::Up,

@@ -127,6 +127,7 @@ impl Peer for Iperf3Peer {
             parameters,
             time: bulk.and_then(BulkPlan::duration),
             interval: bulk.map(|bulk| bulk.interval),
+            client_port: options.local_port,
             options: options.clone(),
             pacing: plan.udp().map_or(Pacing::Balanced, |plan| plan.pacing),
             ask_ecn: plan.tcp().and_then(|tcp| tcp.ask_ecn),

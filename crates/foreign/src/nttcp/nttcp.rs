@@ -69,6 +69,10 @@ fn request_from_plan(plan: &Plan, options: &LocalOptions) -> Result<TransferRequ
         let workload = Unsupported::Workload("sending a file");
         return Err(unsupported(Protocol::Nttcp, workload));
     }
+    if options.local_port.is_some() {
+        let workload = Unsupported::Workload("a local port of your choice");
+        return Err(unsupported(Protocol::Nttcp, workload));
+    }
     if bulk.parallel != 1 {
         let detail = "it must be 1";
         return Err(unsupported_setting(

@@ -139,10 +139,12 @@ impl<'a> DataSockets<'a> {
         let peer = self.control.channel.peer();
         wanted
             .iter()
-            .map(|(flow, settings)| {
+            .enumerate()
+            .map(|(nth, (flow, settings))| {
+                let binding = binding.of_flow(nth);
                 Ok(OpenFlow {
                     flow: *flow,
-                    socket: DataSocket::Udp(connect_udp(peer, binding, settings)?),
+                    socket: DataSocket::Udp(connect_udp(peer, &binding, settings)?),
                     connect_time: None,
                 })
             })

@@ -16,7 +16,7 @@ use caudal_core::episode::{ClockStep, Episode};
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::interval::ServerAccount;
 use caudal_core::opening::{OpeningPattern, OpeningReport};
-use caudal_core::plan::{Plan, PlanRecord, Transport};
+use caudal_core::plan::{Plan, PlanRecord};
 use caudal_core::text::ExternalText;
 use caudal_flow::{LocalBinding, RunError, Target, UserInterrupt};
 use caudal_host::UsageMeter;
@@ -400,11 +400,8 @@ impl NativePeer {
             peer,
             &accepted.changed,
         )));
-        let udp_port = options
-            .udp_port
-            .filter(|_| accepted.plan.transport() == Transport::Udp);
         let binding = LocalBinding {
-            port: udp_port.or(self.binding.port),
+            port: options.local_port,
             ..self.binding.clone()
         };
         let opened = DataSockets::new(&mut self.control, accepted.token, options.partial).open(

@@ -105,7 +105,8 @@ impl TcpOpener<'_> {
             if let Some((flow, settings)) = wanted.get(attempts.len())
                 && monotonic_ns() >= next_ns
             {
-                attempts.push(self.begin(*flow, settings, binding)?);
+                let binding = binding.of_flow(attempts.len());
+                attempts.push(self.begin(*flow, settings, &binding)?);
                 continue;
             }
             let deadlines = attempts.iter().filter(|one| one.is_pending());

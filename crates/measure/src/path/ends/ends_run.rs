@@ -185,7 +185,7 @@ impl TrainChannel for EndsRun<'_> {
             .into_trains()
             .ok_or_else(|| RunError::Protocol("no trains".into()))?;
         // The next series takes the same route.
-        self.options.udp_port = outcome.local_port;
+        self.options.local_port = outcome.local_port;
         let near = end_reading(Some(&outcome.client));
         let far = end_reading(outcome.server.as_ref());
         let [up, down] = caudal_core::plan::Direction::BOTH.map(|one| outcome.series(one));
