@@ -603,6 +603,7 @@ mod tests {
                 sequence: None,
                 marks: None,
                 ecn_seen: None,
+                ecn_arrived: None,
                 delay: None,
                 trace: None,
                 failure: None,

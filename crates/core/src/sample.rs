@@ -281,6 +281,15 @@ pub struct Spacing {
     pub slipped_us: f64,
 }
 
+/// Segments as they arrived at a TCP receiver.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EcnArrived {
+    /// Segments with payload.
+    pub segments: u64,
+    /// Segments marked CE, congestion experienced.
+    pub ce: u64,
+}
+
 /// The final report of one end of one flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowEnd {
@@ -302,6 +311,9 @@ pub struct FlowEnd {
     /// `true` when segments arrived as those of an ECN-capable transport (TCP receiver).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn_seen: Option<bool>,
+    /// The segments that arrived, and those of them marked CE (TCP receiver with ECN; Linux 6.18 and later).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn_arrived: Option<EcnArrived>,
     /// Delay variation (UDP receiver).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<DelaySummary>,
@@ -335,6 +347,7 @@ impl FlowEnd {
             sequence,
             marks: None,
             ecn_seen: None,
+            ecn_arrived: None,
             delay: None,
             trace: None,
             failure: None,

@@ -1,7 +1,7 @@
 //! The receiving end of a TCP flow.
 
 use super::counters::FlowCounters;
-use super::tcp_state::ecn_seen;
+use super::tcp_state::{ecn_arrived, ecn_seen};
 use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use super::wakeup_threshold::WakeupThreshold;
 use crate::socket::is_retryable;
@@ -102,6 +102,7 @@ impl TcpReceiver {
                 let result = self.receive(stream, flow);
                 TaskOutcome {
                     ecn_seen: ecn_seen(stream),
+                    ecn_arrived: ecn_arrived(stream),
                     ..TaskOutcome::from_result(result)
                 }
             }

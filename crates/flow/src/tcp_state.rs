@@ -1,6 +1,6 @@
 //! The kernel's account of a TCP connection.
 
-use caudal_core::sample::TcpSnapshot;
+use caudal_core::sample::{EcnArrived, TcpSnapshot};
 use caudal_sys::tcp::{TcpInfo, tcp_info};
 use std::net::TcpStream;
 
@@ -13,6 +13,18 @@ const OPTION_ECN_SEEN: u8 = 16;
 pub fn ecn_seen(stream: &TcpStream) -> Option<bool> {
     let options = tcp_info(stream).ok()?.options;
     (options & OPTION_ECN != 0).then_some(options & OPTION_ECN_SEEN != 0)
+}
+
+/// The segments that have arrived, and those of them marked CE; `None` where both ends did not agree on ECN, and where the kernel does not
+/// count them.
+pub fn ecn_arrived(stream: &TcpStream) -> Option<EcnArrived> {
+    let info = tcp_info(stream).ok()?;
+    let has_ecn = info.options & OPTION_ECN != 0;
+    let counts = info.data_segs_in.zip(info.received_ce);
+    counts.filter(|_| has_ecn).map(|(segments, ce)| EcnArrived {
+        segments: segments.into(),
+        ce: ce.into(),
+    })
 }
 
 /// The kernel's account of a connection; `None` when it gives none.

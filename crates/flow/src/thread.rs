@@ -9,7 +9,8 @@ use crate::wakeup::Waker;
 use caudal_core::marks::ArrivedMarks;
 use caudal_core::plan::PlannedFlow;
 use caudal_core::sample::{
-    Counters, DelaySummary, FlowEnd, Granted, ReceiverCounters, Role, Sample, Spacing, TcpSnapshot,
+    Counters, DelaySummary, EcnArrived, FlowEnd, Granted, ReceiverCounters, Role, Sample, Spacing,
+    TcpSnapshot,
 };
 use caudal_core::sequence::SequenceCounts;
 use caudal_core::tcp_trace::TcpTrace;
@@ -98,6 +99,8 @@ pub struct TaskOutcome {
     pub sequence: Option<SequenceCounts>,
     /// `true` when segments arrived as those of an ECN-capable transport (TCP receiver).
     pub ecn_seen: Option<bool>,
+    /// The segments that arrived, and those of them marked CE (TCP receiver).
+    pub ecn_arrived: Option<EcnArrived>,
     /// The marks with which datagrams arrived (UDP receiver).
     pub marks: Option<ArrivedMarks>,
     /// Delay variation (UDP receiver).
@@ -284,6 +287,7 @@ impl FlowThread {
             sequence: self.outcome.sequence.clone(),
             marks: self.outcome.marks.clone(),
             ecn_seen: self.outcome.ecn_seen,
+            ecn_arrived: self.outcome.ecn_arrived,
             delay: self.outcome.delay,
             trace: self.trace(),
             failure: self.outcome.failure.clone(),

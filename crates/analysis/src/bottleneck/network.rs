@@ -26,7 +26,7 @@ fn congestion_marks(first: &TcpSnapshot, last: &TcpSnapshot, retransmits: u64) -
     let delivered = last.delivered?.saturating_sub(first.delivered?);
     (marked > retransmits && delivered > 0).then(|| {
         let share = percent(marked as f64 / delivered as f64);
-        format!("a queue on the path marked {marked} segments CE ({share})")
+        format!("a queue on the path marks congestion: the receiver said so while {share} of the segments were acknowledged")
     })
 }
 

@@ -262,7 +262,7 @@ fn a_queue_that_marks_congestion_is_named_where_it_marked_more_than_was_lost() {
     let expected = (Bottleneck::Network, Some(Cause::CongestionMarks));
     assert_eq!((by.limit, by.cause), expected, "{}", by.evidence);
     assert!(
-        by.evidence.contains("200 segments CE (5 %)"),
+        by.evidence.contains("while 5 % of the segments"),
         "{}",
         by.evidence
     );

@@ -17,7 +17,7 @@ use crate::episode::{StallCounters, interruption, stall_episodes};
 use crate::timeline::MeasuredFlow;
 use caudal_core::episode::{Episode, episode_warnings};
 use caudal_core::plan::{Direction, Omit, Transport};
-use caudal_core::sample::TcpSnapshot;
+use caudal_core::sample::{EcnArrived, TcpSnapshot};
 use caudal_core::summary::{DirectionSummary, RateLevel, TcpEcn, TcpSummary};
 use caudal_core::tcp_trace::TcpTrace;
 use caudal_core::warning::{Warning, WarningCode};
@@ -279,10 +279,21 @@ fn ecn(flows: &DirectionFlows<'_>, spans: &[(TcpSnapshot, TcpSnapshot)]) -> Opti
     };
     let seen = flows.records.iter();
     let seen = seen.filter_map(|record| record.receiver.as_ref()?.ecn_seen);
+    let arrived = flows.records.iter();
+    let arrived: Option<Vec<EcnArrived>> = arrived
+        .map(|record| record.receiver.as_ref()?.ecn_arrived)
+        .collect();
+    let arrived = arrived.filter(|all| !all.is_empty() && negotiated > 0);
+    let sum = |of: fn(&EcnArrived) -> u64| {
+        let each = arrived.as_ref()?.iter().map(of);
+        Some(each.fold(0, u64::saturating_add))
+    };
     Some(TcpEcn {
         negotiated,
         connections: spans.len() as u64,
         arrived_capable: seen.reduce(|a, b| a || b),
+        arrived: sum(|one| one.segments),
+        arrived_ce: sum(|one| one.ce),
         delivered: increase(|one| one.delivered),
         delivered_ce: increase(|one| one.delivered_ce),
     })

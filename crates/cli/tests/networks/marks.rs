@@ -200,6 +200,15 @@ fn tcp() {
         assert_eq!(ecn["negotiated"], negotiated, "{ecn}");
         if negotiated == 1 {
             assert!(ecn["delivered_ce"].as_u64() > Some(0), "{ecn}");
+            // As often as the queue has marked, and no more: other segments than those of data may be among those it marked.
+            let made = marked(&lab);
+            if let Some(arrived) = ecn["arrived_ce"].as_u64() {
+                assert!(
+                    arrived > 0 && arrived <= made && arrived + 3 >= made,
+                    "{made} made, {arrived} arrived"
+                );
+                assert!(ecn["arrived"].as_u64() > Some(500), "{ecn}");
+            }
             assert_eq!(ecn["arrived_capable"], true, "{ecn}");
             assert_eq!(
                 run["summary"]["directions"][0]["tcp"]["retransmits"], 0,

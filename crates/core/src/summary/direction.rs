@@ -61,20 +61,27 @@ pub struct TcpEcn {
     /// did not tell, and without ECN.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived_capable: Option<bool>,
+    /// Segments with payload that arrived; absent where the receiver's kernel does not count marks (Linux before 6.18).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrived: Option<u64>,
+    /// Of these, segments marked CE, congestion experienced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrived_ce: Option<u64>,
     /// Segments delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivered: Option<u64>,
-    /// Of these, segments that the receiver reported as marked CE, congestion experienced.
+    /// Of these, segments that were acknowledged while the receiver echoed a mark. It echoes one until it has seen that the sender has reduced
+    /// its window (RFC 3168 section 6.1.3), so these are many more than were marked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivered_ce: Option<u64>,
 }
 
 impl TcpEcn {
-    /// The share of the segments delivered that were marked CE; `None` without ECN.
+    /// The share of the segments that arrived marked CE; `None` without ECN, and where the receiver did not count them.
     #[must_use]
     pub fn ce_share(&self) -> Option<f64> {
-        let delivered = self.delivered.filter(|delivered| *delivered > 0)?;
-        let share = self.delivered_ce? as f64 / delivered as f64;
+        let arrived = self.arrived.filter(|arrived| *arrived > 0)?;
+        let share = self.arrived_ce? as f64 / arrived as f64;
         // The server's kernel counts, and its program says so.
         (self.negotiated > 0).then_some(share.min(1.0))
     }

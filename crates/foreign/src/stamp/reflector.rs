@@ -3,7 +3,7 @@
 use super::own_clock::OwnClock;
 use super::rate_limit::SourceRates;
 use super::reflector_options::{ReflectedCounts, ReflectorOptions};
-use super::session_table::{SessionKey, SessionTable, StampSession};
+use super::session_table::{SessionKey, StampSession, StampSessions};
 use caudal_flow::RunError;
 use caudal_sys::buffers;
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
@@ -66,7 +66,7 @@ impl StampReflectorServer {
             port: local.port(),
             socket,
             options,
-            sessions: SessionTable::default(),
+            sessions: StampSessions::default(),
             clock: OwnClock::read(),
             socket_drops: 0,
             reply: Vec::new(),
@@ -168,7 +168,7 @@ struct Reflector {
     port: u16,
     receives_by: TimestampMethod,
     rates: SourceRates,
-    sessions: SessionTable,
+    sessions: StampSessions,
     clock: OwnClock,
     /// The packets that the socket has dropped so far; wraps at 2³².
     socket_drops: u32,

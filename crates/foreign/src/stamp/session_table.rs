@@ -38,13 +38,13 @@ pub(super) struct StampSession {
 
 /// The sessions, in bounded memory.
 #[derive(Default)]
-pub(super) struct SessionTable {
+pub(super) struct StampSessions {
     sessions: HashMap<SessionKey, StampSession>,
     sources: HashMap<ClientSource, u32>,
     swept_ns: u64,
 }
 
-impl SessionTable {
+impl StampSessions {
     /// The session of a packet that arrived at `now_ns`; `None` where there is no room for a new one: nobody's session ends for it that
     /// has been heard within a minute.
     pub(super) fn session(&mut self, key: SessionKey, now_ns: u64) -> Option<&mut StampSession> {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_session_goes_on_until_it_has_been_silent_for_long() {
-        let mut table = SessionTable::default();
+        let mut table = StampSessions::default();
         table.session(key(1, 7), S).unwrap().received = 5;
         assert_eq!(table.session(key(1, 7), 800 * S).unwrap().received, 5);
         assert_eq!(table.session(key(1, 8), 800 * S).unwrap().received, 0);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_sessions_ends_none_and_takes_no_more_memory() {
-        let mut table = SessionTable::default();
+        let mut table = StampSessions::default();
         table.session(key(1, 7), S).unwrap().received = 5;
         // One source has its share.
         let of_one = (0..1000)

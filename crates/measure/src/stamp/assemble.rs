@@ -1,6 +1,5 @@
 //! The document of a test with STAMP.
 
-use super::request::StampRequest;
 use crate::bulk_recorder::seconds_to_the_microsecond;
 use caudal_analysis::echo::{EchoRecord, EchoSummaryOptions, delay_episode, delay_level_episodes};
 use caudal_analysis::stamp::{StampOffset, clock_offset, ways};
@@ -26,17 +25,16 @@ const MAX_HOPS: u8 = 64;
 /// The document of a test, and its packets.
 pub(super) fn assemble(
     mut outcome: StampOutcome,
-    request: &StampRequest,
-    plan: PlanRecord,
+    (plan, confidence): (&StampPlan, f64),
+    record: PlanRecord,
     (header, began_ns): (RunHeader, Option<u64>),
 ) -> (Run, EchoRecord) {
-    let confidence = request.confidence;
     let offset = offset(&outcome);
-    let record = EchoRecord {
+    let packets_record = EchoRecord {
         series: vec![std::mem::take(&mut outcome.series)],
         clock: offset.map(|offset| offset.line),
     };
-    let summaries = record.summarise(EchoSummaryOptions {
+    let summaries = packets_record.summarise(EchoSummaryOptions {
         confidence,
         include_first: true,
     });
@@ -44,9 +42,15 @@ pub(super) fn assemble(
         .into_iter()
         .next()
         .map_or_else(ReplySummary::default, |only| only.pooled);
-    let episodes = episodes(&record, confidence);
-    let report = report(&outcome, &record, request, packets, offset);
-    let warnings = warnings(&report, &outcome, &request.plan, offset, &episodes);
+    let episodes = episodes(&packets_record, confidence);
+    let report = report(
+        &outcome,
+        &packets_record,
+        (plan, confidence),
+        packets,
+        offset,
+    );
+    let warnings = warnings(&report, &outcome, plan, offset, &episodes);
     let run = Run {
         began_s: began_ns.map(seconds_to_the_microsecond),
         environment: Some(Environment {
@@ -61,9 +65,9 @@ pub(super) fn assemble(
         result: Some(RunResult::Stamp(Box::new(report))),
         episodes,
         warnings,
-        ..Run::new(header, plan)
+        ..Run::new(header, record)
     };
-    (run, record)
+    (run, packets_record)
 }
 
 /// The offset of the reflector's clock.
@@ -99,18 +103,17 @@ fn episodes(record: &EchoRecord, confidence: f64) -> Vec<Episode> {
 fn report(
     outcome: &StampOutcome,
     record: &EchoRecord,
-    request: &StampRequest,
+    (plan, confidence): (&StampPlan, f64),
     packets: ReplySummary,
     offset: Option<StampOffset>,
 ) -> StampReport {
-    let confidence = request.confidence;
     let distribution = |ns: &[u64]| {
         let us: Vec<f64> = ns.iter().map(|ns| *ns as f64 / 1e3).collect();
         DistributionSummary::from_series(&us, confidence)
     };
     let marks = |arrived: Option<ArrivedMarks>| {
         arrived.map(|arrived| MarkReport {
-            sent_dscp: request.plan.dscp.unwrap_or(0),
+            sent_dscp: plan.dscp.unwrap_or(0),
             sent_ecn: Ecn::NotEct,
             arrived,
         })

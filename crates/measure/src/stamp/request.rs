@@ -116,7 +116,12 @@ impl StampRequest {
         let outcome = outcome.inspect_err(|_| control.observer.abandoned())?;
         let ending = RunEnding::from_cut_short(outcome.cut_short.as_ref());
         let header = control.started.header.clone();
-        let (run, record) = assemble(outcome, self, record, (header, began_ns));
+        let (run, record) = assemble(
+            outcome,
+            (&self.plan, self.confidence),
+            record,
+            (header, began_ns),
+        );
         Ok(MeasuredStamp {
             measured: MeasuredRun {
                 run,

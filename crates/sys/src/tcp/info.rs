@@ -130,6 +130,8 @@ pub struct TcpInfo {
     pub total_rto_recoveries: Option<u16>,
     /// Time spent recovering from timeouts, in milliseconds. Since 6.7.
     pub total_rto_time_ms: Option<u32>,
+    /// Segments received with a congestion mark (ECN CE). Since 6.18.
+    pub received_ce: Option<u32>,
 }
 
 impl TcpInfo {
@@ -195,6 +197,7 @@ impl TcpInfo {
             total_rto: raw::u16_at(bytes, 240),
             total_rto_recoveries: raw::u16_at(bytes, 242),
             total_rto_time_ms: raw::u32_at(bytes, 244),
+            received_ce: raw::u32_at(bytes, 248),
         }
     }
 }

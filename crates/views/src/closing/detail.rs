@@ -163,8 +163,11 @@ pub(super) fn ecn_text(ecn: TcpEcn) -> String {
         (some, all) if some == all => "ECN".to_owned(),
         (some, all) => format!("ECN on {some} of {all} connections"),
     };
+    let echoed = (ecn.delivered_ce > Some(0))
+        .then(|| ", marked CE (the receiver's kernel does not count how often)".to_owned());
     let marked = ecn.ce_share();
     let marked = marked.map(|share| format!(", CE {} of segments", Unit::Share.show(share)));
+    let marked = marked.or(echoed);
     let cleared = (ecn.arrived_capable == Some(false)).then_some(", cleared on the path");
     format!(
         "{whose}{}{}",

@@ -166,7 +166,7 @@ pub(super) fn explanation(run: &Run, summary: &DirectionSummary, width: LineWidt
     }
     // What was asked for, or marked.
     let ecn = summary.tcp.as_ref().and_then(|tcp| tcp.ecn);
-    let is_told = |ecn: &TcpEcn| ecn.delivered_ce > Some(0);
+    let is_told = |ecn: &TcpEcn| ecn.arrived_ce.or(ecn.delivered_ce) > Some(0);
     lines.extend(
         ecn.filter(is_told)
             .map(|ecn| format!("  {}", ecn_text(ecn))),

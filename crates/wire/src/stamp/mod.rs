@@ -15,13 +15,7 @@ pub use extensions::{
 };
 pub use key::StampKey;
 pub use packet::{
-    AUTHENTICATED_BYTES, MIN_BYTES, OPEN_BYTES, ReflectedStamp, SenderStamp, StampError, StampMode,
-    decode_reply, decode_request, encode_request, seal_reply, write_reply,
+    AUTHENTICATED_BYTES, MIN_BYTES, OPEN_BYTES, PORT, ReflectedStamp, SENT_TTL, SenderStamp,
+    StampError, StampMode, decode_reply, decode_request, encode_request, seal_reply, write_reply,
 };
 pub use time::TimestampFormat;
-
-/// The port of reflectors (RFC 8762 section 4.1).
-pub const PORT: u16 = 862;
-/// The TTL, or hop limit, with which packets are sent: what is missing of it at their arrival is the number of hops (RFC 5357
-/// section 4.1.2).
-pub const SENT_TTL: u8 = 255;

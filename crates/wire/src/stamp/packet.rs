@@ -5,6 +5,11 @@ use super::key::{HMAC_BYTES, StampKey};
 use super::time::TimestampFormat;
 use thiserror::Error;
 
+/// The port of reflectors (RFC 8762 section 4.1).
+pub const PORT: u16 = 862;
+/// The TTL, or hop limit, with which packets are sent: what is missing of it at their arrival is the number of hops (RFC 5357
+/// section 4.1.2).
+pub const SENT_TTL: u8 = 255;
 /// Bytes of the fixed part without authentication.
 pub const OPEN_BYTES: usize = 44;
 /// Bytes of the fixed part with authentication.

@@ -118,6 +118,7 @@ impl EchoThread {
             sequence: None,
             marks,
             ecn_seen: None,
+            ecn_arrived: None,
             delay: None,
             failure: failure.map(Into::into),
         }
