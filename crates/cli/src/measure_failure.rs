@@ -32,6 +32,14 @@ impl From<MeasureError> for Failure {
                 format!("--capture or --offload: there is no route to {server}"),
                 "check this machine's routes",
             ),
+            MeasureError::Echo(ref cause) => Self::new(
+                match cause.kind() {
+                    ErrorKind::PermissionDenied => Exit::NotPermitted,
+                    _ => Exit::Peer,
+                },
+                format!("--via: {error}"),
+                "run it as root, allow this user ICMP (sysctl net.ipv4.ping_group_range), or check the address",
+            ),
             MeasureError::ProbeSocket { ref cause, .. } => Self::new(
                 match cause.kind() {
                     ErrorKind::PermissionDenied => Exit::NotPermitted,

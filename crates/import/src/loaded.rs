@@ -351,6 +351,7 @@ impl LoadedLog {
             advice: Vec::new(),
             intervals: self.intervals(),
             confidence: CONFIDENCE,
+            via: None,
             marks_up: None,
             marks_down: None,
             cpu: None,

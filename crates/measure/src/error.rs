@@ -35,6 +35,9 @@ pub enum MeasureError {
     /// Traffic to the server leaves by no interface that could be captured, or that offloads could be set of.
     #[error("there is no route to {0}")]
     NoRouteToObserve(String),
+    /// The host on the way cannot be asked for echoes.
+    #[error("cannot send ICMP echo requests: {0}")]
+    Echo(io::Error),
     /// A path cannot be probed for want of a socket.
     #[error("cannot probe {target}: {cause}")]
     ProbeSocket {

@@ -36,7 +36,7 @@ pub use path::{EndsRequest, FlowsRequest, PathRequest, WindowTestRequest};
 pub use path_mtu::{
     SMALL_DATAGRAM, black_hole, fitting_payload, is_black_hole, lost_in_black_hole,
 };
-pub use quality::{PhaseRequest, QualityPhases, QualityRequest, SlowLink};
+pub use quality::{PhaseRequest, QualityPhases, QualityRequest, SlowLink, ViaTarget};
 pub use rtt::{MeasuredRtt, RttRequest};
 pub use stamp::{MeasuredStamp, StampRequest};
 pub use test_peer::{PeerRequest, ServerChoice, TestPeer};

@@ -77,7 +77,7 @@ impl EchoReplySender {
 }
 
 /// The Internet checksum of a message whose checksum field is zero. Source: RFC 1071.
-fn internet_checksum(message: &[u8]) -> u16 {
+pub(crate) fn internet_checksum(message: &[u8]) -> u16 {
     let mut sum = 0_u32;
     for pair in message.chunks(2) {
         let high = u32::from(pair[0]) << 8;

@@ -17,6 +17,7 @@ pub mod clock;
 pub mod directory;
 pub mod host;
 pub mod icmp;
+pub mod icmp_echo;
 pub mod icmp_quote;
 pub mod interface;
 pub mod memory;

@@ -17,6 +17,7 @@ pub fn quality_report(
         phases,
         intervals,
         confidence,
+        via: None,
         marks_up: None,
         marks_down: None,
         cpu: None,

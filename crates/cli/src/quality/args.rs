@@ -46,6 +46,10 @@ pub struct QualityArgs {
         allow_negative_numbers = true
     )]
     pub dscp: Option<caudal_core::marks::Dscp>,
+    /// A host on the way that answers ICMP echoes, such as the Wi-Fi router: the delay that load adds is split into what arises up to it
+    /// and what arises beyond
+    #[arg(long, value_name = "HOST", help_heading = "Test")]
+    pub via: Option<String>,
     /// The options of the output.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -10,7 +10,8 @@ use crate::output::views::Views;
 use crate::peer::{connect_native, describe};
 use caudal_core::marks::Dscp;
 use caudal_core::quantity::Unit;
-use caudal_measure::{ObservationRequest, PhaseRequest, QualityPhases, QualityRequest};
+use caudal_engine::Target;
+use caudal_measure::{ObservationRequest, PhaseRequest, QualityPhases, QualityRequest, ViaTarget};
 use caudal_sys::signal::Interrupt;
 use caudal_sys::tcp;
 use caudal_views::headline::quality_headline;
@@ -31,6 +32,7 @@ pub fn quality(args: &QualityArgs, interrupt: &'static Interrupt) -> Result<Exit
             dscp: args.dscp.map(Dscp::get),
         },
         confidence: args.output.confidence,
+        via: via_target(args)?,
     };
     // Before anything is connected to: a flag out of range costs nothing.
     request
@@ -57,6 +59,26 @@ pub fn quality(args: &QualityArgs, interrupt: &'static Interrupt) -> Result<Exit
     // The user may look at the result for long, and others wait for the place at the server.
     drop(peer);
     run.finish(measured, views, Vec::new)
+}
+
+/// The host on the way that is named, with its address.
+fn via_target(args: &QualityArgs) -> Result<Option<ViaTarget>, Failure> {
+    let Some(host) = &args.via else {
+        return Ok(None);
+    };
+    let target = Target {
+        host: host.clone(),
+        port: 0,
+        ..args.target.target()
+    };
+    let addresses = target.resolve().map_err(Failure::from)?;
+    let address = *addresses
+        .first()
+        .ok_or_else(|| Failure::from(target.no_address()))?;
+    Ok(Some(ViaTarget {
+        host: host.clone(),
+        address,
+    }))
 }
 
 /// What the test does otherwise where the path is slow; `None` where it is not.

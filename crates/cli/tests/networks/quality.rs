@@ -3,6 +3,7 @@
 
 use crate::support::network::missing;
 use crate::support::pair::Pair;
+use crate::support::path_lab::PathLab;
 use crate::support::place::Place;
 use crate::support::{SOON, Serve, caudal, run, run_caudal, trial, uninstalled, warnings};
 use libtest_mimic::Trial;
@@ -52,6 +53,11 @@ pub fn trials() -> Vec<Trial> {
         ),
         trial("the_limits_of_a_server_hold", None, limits),
         trial("no_probe_is_answered_without_a_test", None, no_test),
+        trial(
+            "a_host_on_the_way_splits_the_delay_that_load_adds",
+            missing(&[]),
+            via,
+        ),
     ]
 }
 
@@ -314,4 +320,49 @@ fn no_test() {
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"CAUDAL\x02R");
     server.still_serves();
+}
+
+/// The narrow link lies before the router, or beyond it.
+fn via() {
+    let program = env!("CARGO_BIN_EXE_caudal");
+    let link = |ends: &str, rate: &str| {
+        format!(
+            "[[link]]\nbetween = [{ends}]\nrate = \"{rate}\"\ndelay = \"2ms\"\nqueue = {{ bytes = 150000 }}\n"
+        )
+    };
+    for (first, second, is_before) in [("10M", "100M", true), ("100M", "10M", false)] {
+        let hosts = "[[host]]\nname = \"h1\"\n[[router]]\nname = \"r1\"\n[[host]]\nname = \"h2\"\n";
+        let links = link("\"h1\", \"r1\"", first) + &link("\"r1\", \"h2\"", second);
+        let lab = PathLab::up(&format!("{hosts}{links}"));
+        let _server = lab.serve("");
+        let words = format!("{program} quality h2 --via r1 --idle 1s -t 2s -C cubic --json");
+        let run: Value = serde_json::from_str(&lab.does("h1", &words)).unwrap();
+        let quality = &run["quality"];
+        let echoes = quality["via"]["phases"].as_array().unwrap();
+        assert_eq!(echoes.len(), 4, "{quality}");
+        for (phase, echo) in quality["phases"].as_array().unwrap().iter().zip(echoes) {
+            assert!(echo["sent"].as_u64() > Some(20), "{echo}");
+            if phase["load"] == "idle" {
+                let rtt_us = echo["rtt_us"]["p50"].as_f64().unwrap();
+                assert!((4000.0..6000.0).contains(&rtt_us), "{echo}");
+                continue;
+            }
+            let (part, whole) = (
+                echo["added_us"].as_f64().unwrap(),
+                phase["added_rtt"]["mean_us"].as_f64().unwrap(),
+            );
+            assert!(whole > 30_000.0, "{phase}");
+            let share = part / whole;
+            match is_before {
+                true => assert!((0.7..1.3).contains(&share), "{share}: {echo}"),
+                false => assert!(share.abs() < 0.1, "{share}: {echo}"),
+            }
+        }
+        if is_before {
+            // Nobody is there: the test goes on without.
+            let words = format!("{program} quality h2 -4 --via 10.0.0.77 --idle 500ms -t 500ms");
+            let text = lab.does("h1", &words);
+            assert!(text.contains("no echo came back"), "{text}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ mod probe;
 mod report;
 mod responsiveness;
 mod sender_queue;
+mod via;
 
 pub use added::{AddedDelay, DelayIncrease, ProtocolIncreases};
 pub use advice::{Advice, AdviceCode};
@@ -27,3 +28,4 @@ pub use probe::{ConnectProbe, ProbeKind, ProbeSummary};
 pub use report::QualityReport;
 pub use responsiveness::{Responsiveness, ResponsivenessConfidence};
 pub use sender_queue::SenderQueue;
+pub use via::{ViaHost, ViaPhase};

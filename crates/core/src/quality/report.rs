@@ -4,6 +4,7 @@ use super::advice::{Advice, AdviceCode};
 use super::grade::GradeReport;
 use super::interval::QualityInterval;
 use super::phase::PhaseReport;
+use super::via::ViaHost;
 use crate::marks::MarkReport;
 use crate::plan::PhaseLoad;
 use crate::run::CpuReport;
@@ -32,6 +33,9 @@ pub struct QualityReport {
     /// The same of the replies, as they arrived at the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marks_down: Option<MarkReport>,
+    /// The echoes of a host on the way, where one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<ViaHost>,
     /// The processor time of both ends over all phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuReport>,

@@ -205,6 +205,7 @@ pub(super) fn under_load(times: PartTimes, confidence: f64) -> QualityRequest {
             dscp: None,
         },
         confidence,
+        via: None,
     }
 }
 

@@ -56,6 +56,7 @@ fn report(measured: &QualityMeasured<'_>) -> QualityReport {
     let advice = advice.filter(|one| !is_idle_interrupted || one.code != AdviceCode::IdleLoss);
     QualityReport {
         advice: advice.collect(),
+        via: measured.via.clone(),
         marks_up: marks_of_phases(phases, 0),
         marks_down: marks_of_phases(phases, 1),
         cpu: Some(CpuReport {

@@ -1,6 +1,7 @@
 //! Everything a test of latency under load measured.
 
 use super::phase_run::PhaseRun;
+use caudal_core::quality::ViaHost;
 use caudal_engine::peer::PeerInfo;
 
 /// Everything the test measured.
@@ -15,4 +16,6 @@ pub(super) struct QualityMeasured<'a> {
     pub(super) confidence: f64,
     /// The time the first phase began, ns since 1970.
     pub(super) began_ns: Option<u64>,
+    /// The echoes of a host on the way.
+    pub(super) via: Option<ViaHost>,
 }

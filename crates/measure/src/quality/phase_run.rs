@@ -24,6 +24,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// A phase that was carried out.
 pub(super) struct PhaseRun {
+    /// Its start, ns of the monotonic clock.
+    pub(super) began_ns: u64,
     pub(super) plan: QualityPlan,
     pub(super) changed: Vec<ExternalText>,
     pub(super) measurements: PhaseMeasurements,
@@ -100,6 +102,7 @@ impl PhaseRunner<'_> {
         let episodes = episodes.iter().cloned();
         let episodes: Vec<Episode> = episodes.map(|one| one.shifted(offset_s)).collect();
         Ok(PhaseRun {
+            began_ns: outcome.start_ns,
             measurements: PhaseMeasurements {
                 is_behind_proxy,
                 ..measurements(&outcome, load.as_ref(), start_ns)

@@ -5,6 +5,7 @@ use super::measured::QualityMeasured;
 use super::phase_run::{PhaseRun, PhaseRunner};
 use super::phases::{PhaseRequest, on_long_path};
 use super::slow_link::SlowLink;
+use super::via::{ViaProbe, ViaTarget};
 use crate::control::MeasureControl;
 use crate::error::MeasureError;
 use crate::measured::{MeasuredRun, RunEnding};
@@ -22,6 +23,8 @@ pub struct QualityRequest {
     pub phases: PhaseRequest,
     /// The confidence of intervals.
     pub confidence: f64,
+    /// A host on the way whose echoes split the delay that load adds.
+    pub via: Option<ViaTarget>,
 }
 
 /// The phases for the path to a peer.
@@ -75,7 +78,13 @@ impl QualityRequest {
         control: &mut MeasureControl<'_>,
     ) -> Result<MeasuredRun, MeasureError> {
         let plans = &phases.plans;
+        let via = self
+            .via
+            .as_ref()
+            .map(|target| Ok((target, ViaProbe::start(target)?)));
+        let via = via.transpose().map_err(MeasureError::Echo)?;
         let carried_out = self.carry_out(plans, peer, control)?;
+        let via = via.map(|(target, probe)| probe.finish(target, &carried_out.phases));
         let header = control.started.header.clone();
         let run = assemble(
             &QualityMeasured {
@@ -85,6 +94,7 @@ impl QualityRequest {
                 failure: carried_out.failure.as_ref().map(ToString::to_string),
                 confidence: self.confidence,
                 began_ns: carried_out.began_ns,
+                via,
             },
             header,
         );

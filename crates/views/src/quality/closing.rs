@@ -32,6 +32,7 @@ pub fn report_lines(report: &QualityReport, form: TextForm) -> Vec<String> {
         return lines;
     }
     lines.extend(responsiveness_line(report, form.width));
+    lines.extend(via_line(report).map(|line| fold(&line, 4, form.width)));
     if form.detail == Detail::Every {
         let width = form.width;
         lines.extend(one_way_line(report, width));
@@ -62,6 +63,50 @@ pub fn report_lines(report: &QualityReport, form: TextForm) -> Vec<String> {
         lines.push(fold(&format!("  → {}", advice.remedy), 4, form.width));
     }
     lines
+}
+
+/// Maximum of what load adds up to a host on the way, as a part of what it adds to the whole, and beside that, µs: echoes and probes do
+/// not see the same moments.
+const MAX_PART: f64 = 1.15;
+const MAX_MORE_US: f64 = 3000.0;
+
+/// What load adds up to the host on the way, of what it adds to the whole round trip.
+fn via_line(report: &QualityReport) -> Option<String> {
+    let via = report.via.as_ref()?;
+    let (host, address) = (via.host.as_received(), via.address.as_received());
+    let name = match host == address {
+        true => host.to_owned(),
+        false => format!("{host} ({address})"),
+    };
+    if via.phases.iter().all(|phase| phase.rtt_us.is_none()) {
+        let why = "no echo came back, so the delay cannot be split";
+        return Some(format!("via {name}: {why}"));
+    }
+    let phases = report.phases.iter().zip(&via.phases);
+    let added = phases.filter_map(|(phase, echoes)| {
+        Some((phase.load, echoes.added_us?, phase.added_rtt?.mean_us))
+    });
+    let added: Vec<(PhaseLoad, f64, f64)> = added.collect();
+    if added.is_empty() {
+        let why = "too few echoes came back to split the delay";
+        return Some(format!("via {name}: {why}"));
+    }
+    let is_more = |(_, part_us, whole_us): &(PhaseLoad, f64, f64)| {
+        *part_us > whole_us.max(0.0) * MAX_PART + MAX_MORE_US
+    };
+    let rest = match added.iter().any(is_more) {
+        false => "the rest arises beyond",
+        true => "that is more than the whole: it is not on the way, or answers echoes late",
+    };
+    let each = added.iter().map(|(load, part_us, whole_us)| {
+        let (part, whole) = (added_ms(*part_us), added_ms(*whole_us));
+        format!("{} {part} of {whole} ms", load.name())
+    });
+    let each: Vec<String> = each.collect();
+    Some(format!(
+        "via {name}: of what load adds, up to there: {}; {rest}",
+        each.join(", ")
+    ))
 }
 
 /// The grade with what it was given for.

@@ -333,6 +333,7 @@ impl Measuring<'_> {
                 dscp: None,
             },
             confidence: self.settings.confidence,
+            via: None,
         };
         let phases = request.prepare(self.run.peer)?;
         let mut control = MeasureControl {
