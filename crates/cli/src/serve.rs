@@ -1,6 +1,6 @@
 //! `caudal serve`: a server that runs until it is interrupted.
 
-use crate::args::{ServeArgs, missing_zone};
+use crate::args::{LocalAddressArg, ServeArgs, missing_zone};
 use crate::exit::{Exit, Failure};
 use crate::foreign_servers::{ForeignServers, StartedServer};
 use crate::metrics::{MetricsAddress, MetricsServer, ServerCounters};
@@ -28,7 +28,6 @@ use caudal_views::metrics::exposition;
 use caudal_web::{VisitorArchive, WebOptions, WebSharedPort};
 use caudal_wire::stamp::StampKey;
 use std::io::ErrorKind;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -163,9 +162,10 @@ fn start_reflectors(
     let Some(port) = args.stamp else {
         return Ok(Vec::new());
     };
-    let start = |bind: Option<IpAddr>| {
+    let start = |local: Option<&LocalAddressArg>| {
         StampReflectorServer::start(ReflectorOptions {
-            bind,
+            bind: local.map(|local| local.address),
+            scope_id: local.map_or(0, |local| local.scope_id),
             device: args.device.clone(),
             port,
             allow: args.allow.clone(),
@@ -189,11 +189,7 @@ fn start_reflectors(
     };
     match args.bind.is_empty() {
         true => Ok(vec![start(None)?]),
-        false => args
-            .bind
-            .iter()
-            .map(|local| start(Some(local.address)))
-            .collect(),
+        false => args.bind.iter().map(|local| start(Some(local))).collect(),
     }
 }
 

@@ -22,6 +22,7 @@ fn main() {
     ] {
         let reflector = StampReflectorServer::start(ReflectorOptions {
             bind: Some([127, 0, 0, 1].into()),
+            scope_id: 0,
             device: None,
             port: 0,
             allow: Vec::new(),

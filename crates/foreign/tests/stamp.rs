@@ -23,6 +23,7 @@ const QUIET: Duration = Duration::from_millis(300);
 fn options() -> ReflectorOptions {
     ReflectorOptions {
         bind: Some([127, 0, 0, 1].into()),
+        scope_id: 0,
         device: None,
         port: 0,
         allow: Vec::new(),
@@ -134,6 +135,26 @@ fn a_test_has_every_packet_with_its_times_its_counts_and_its_marks() {
         assert_eq!(outcome.discarded, 0);
         // One more goes before the test.
         assert_eq!(reflector.stop().answered, 201);
+    }
+}
+
+#[test]
+fn packets_that_follow_one_another_closely_are_all_answered_and_read() {
+    let reflector = StampReflectorServer::start(options()).unwrap();
+    for period in [20, 150] {
+        let plan = StampPlan {
+            period: Duration::from_micros(period),
+            timeout: Duration::from_secs(5),
+            ..plan(4000)
+        };
+        let outcome = measure(reflector.local(), &plan, None).unwrap();
+        assert_eq!(outcome.numbers.len(), 4000, "every {period} µs");
+        let lost = outcome
+            .series
+            .replies
+            .iter()
+            .filter(|reply| reply.ns().is_none());
+        assert_eq!(lost.count(), 0, "every {period} µs");
     }
 }
 

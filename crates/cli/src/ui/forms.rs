@@ -6,7 +6,9 @@ use caudal_ui::{CommandForm, FormArgument};
 use clap::{Arg, ArgAction, CommandFactory};
 
 /// The commands that a page may start.
-const COMMANDS: [&str; 7] = ["tcp", "udp", "rtt", "connect", "quality", "path", "check"];
+const COMMANDS: [&str; 8] = [
+    "tcp", "udp", "rtt", "connect", "stamp", "quality", "path", "check",
+];
 /// The arguments that say where results go, which is the page's business.
 const OUTPUT: [&str; 10] = [
     "json",

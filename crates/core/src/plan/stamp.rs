@@ -13,8 +13,8 @@ use std::time::Duration;
 
 /// Minimum payload of a packet, bytes: that of TWAMP-Light.
 const MIN_LENGTH: u32 = 14;
-/// Maximum number of packets: what is kept of each takes about 100 bytes.
-pub const MAX_STAMP_PACKETS: u64 = 4_000_000;
+/// Maximum number of packets: what is kept of each takes about 200 bytes.
+pub const MAX_STAMP_PACKETS: u64 = 1_000_000;
 
 /// A test with STAMP, with nothing left open.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -123,7 +123,10 @@ impl Drop for StampReflectorServer {
 /// The socket of a reflector, on IPv6 and IPv4 where it has no address.
 fn listen(options: &ReflectorOptions) -> io::Result<UdpSocket> {
     let on = |address: IpAddr| {
-        let local = SocketAddr::new(address, options.port);
+        let mut local = SocketAddr::new(address, options.port);
+        if let SocketAddr::V6(local) = &mut local {
+            local.set_scope_id(options.scope_id);
+        }
         let socket = Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
         if address == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
             socket.set_only_v6(false)?;

@@ -9,6 +9,8 @@ use std::net::IpAddr;
 pub struct ReflectorOptions {
     /// The address to listen on; `None` for all.
     pub bind: Option<IpAddr>,
+    /// The index of the interface that a link-local address belongs to; 0 for any other address.
+    pub scope_id: u32,
     /// The interface, or VRF, that packets must come by; `None` for any.
     pub device: Option<String>,
     /// The port; 0 lets the kernel choose.

@@ -13,6 +13,7 @@ use caudal_core::plan::{StampPlan, Transport};
 use caudal_core::stamp::{ExtensionAnswer, StampExtension};
 use caudal_flow::socket::{SocketSettings, connect_udp, is_too_large};
 use caudal_flow::{LocalBinding, RunError};
+use caudal_sys::buffers::set_receive_buffer;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, set_timer_slack_ns};
 use caudal_sys::poll::poll_readable;
 use caudal_sys::signal::Interrupt;
@@ -32,6 +33,12 @@ use std::time::Duration;
 const BATCH: usize = 16;
 /// The time before a packet is due from which on its sender does not sleep, ns: timers are late by tens of µs.
 const EARLY_NS: u64 = 100_000;
+/// The time that reading some replies takes, ns: closer to a departure they wait.
+const READING_NS: u64 = 20_000;
+/// Maximum number of packets sent before replies are read.
+const MAX_UNREAD: u32 = 8;
+/// The receive buffer of the socket, bytes: some thousand replies.
+const RECEIVE_BUFFER: usize = 4 << 20;
 /// Bytes from which on a reply has the number of its packet; a shorter one has it in the place of its own.
 const NUMBERED_BYTES: usize = 28;
 /// Maximum time for link addresses to be resolved.
@@ -181,6 +188,7 @@ impl StampSender<'_> {
 /// Sets a sender's socket up; the inner error where the kernel takes no times.
 fn prepare(socket: &UdpSocket) -> io::Result<Result<(), String>> {
     socket.set_nonblocking(true)?;
+    let _ = set_receive_buffer(socket, RECEIVE_BUFFER, true);
     udp::set_ttl(socket, SENT_TTL)?;
     udp::set_dont_fragment(socket, true)?;
     udp::enable_receive_tos(socket)?;
@@ -251,6 +259,8 @@ impl SentTest<'_> {
         self.start_ns = monotonic_ns() + EARLY_NS;
         events(Event::Started { repeat: None });
         let mut cut_short = None;
+        // Packets sent since replies were read.
+        let mut unread = 0;
         loop {
             let now_ns = monotonic_ns();
             if self.sender.interrupt.count() > 0 {
@@ -266,8 +276,23 @@ impl SentTest<'_> {
                 .get(self.packets.len())
                 .map(|due| self.start_ns.saturating_add(*due));
             match next_ns {
-                Some(due_ns) if now_ns >= due_ns => self.send(due_ns)?,
-                Some(due_ns) if due_ns - now_ns <= EARLY_NS => std::hint::spin_loop(),
+                Some(due_ns) if now_ns >= due_ns => {
+                    self.send(due_ns)?;
+                    unread += 1;
+                    // Packets that follow one another closely leave no other time for their replies.
+                    if unread >= MAX_UNREAD {
+                        self.receive(&mut receiver)?;
+                        unread = 0;
+                    }
+                }
+                Some(due_ns) if due_ns - now_ns <= EARLY_NS => {
+                    if unread > 0 && due_ns - now_ns > READING_NS {
+                        self.receive(&mut receiver)?;
+                        unread = 0;
+                    } else {
+                        std::hint::spin_loop();
+                    }
+                }
                 Some(due_ns) => {
                     self.receive(&mut receiver)?;
                     self.wait(due_ns - EARLY_NS)?;

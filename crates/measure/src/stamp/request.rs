@@ -62,6 +62,7 @@ impl StampRequest {
     ) -> Result<MeasuredStamp, MeasureError> {
         let reflector = StampReflectorServer::start(ReflectorOptions {
             bind: Some(loopback),
+            scope_id: 0,
             device: None,
             port: 0,
             allow: vec![loopback.into()],

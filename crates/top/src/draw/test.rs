@@ -68,7 +68,7 @@ pub(crate) fn draw_test(buffer: &mut Buffer, screen: Rect, model: &Model, state:
 /// The panels that have something to show.
 fn wanted_panels(model: &Model, table: &TableRows) -> Vec<Panel> {
     let has = |value: fn(&TestPoint) -> bool| model.points.iter().any(value);
-    let is_rtt = model.kind == Some(PlanKind::Rtt);
+    let is_rtt = matches!(model.kind, Some(PlanKind::Rtt | PlanKind::Stamp));
     let is_path = model.kind == Some(PlanKind::Path) || model.path.is_some();
     let has_rate = has(|point| {
         point.up_bps.is_some() || point.down_bps.is_some() || point.connections_per_s.is_some()
