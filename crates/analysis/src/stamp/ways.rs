@@ -51,20 +51,21 @@ pub fn ways(
     let settled = u64::from(known.last_packet) + 1;
     let lost = settled.saturating_sub(known.packets);
     let received = match counts {
-        // By the reflector's own counts, which one that numbers replies as packets may keep as well.
+        // Without losses there is nothing to be told apart.
+        _ if lost == 0 => Some(settled),
+        // By the reflector's own counts, which one that numbers replies as packets may keep as well. What arrived twice is counted twice.
         Some(counts) => {
-            let lost_up = u64::from(counts.sent.wrapping_sub(counts.received));
+            let received = u64::from(counts.received).saturating_sub(known.duplicate_up);
+            let lost_up = u64::from(counts.sent).saturating_sub(received);
             // One that counts the packets of other sessions too has more than were sent.
-            (lost_up <= lost).then(|| settled - lost_up)
+            let is_own = received <= u64::from(counts.sent) && lost_up <= lost;
+            is_own.then(|| settled - lost_up)
         }
         None => None,
     };
     let own =
         || has_own.then(|| (u64::from(known.last_reply) + 1).saturating_sub(known.duplicate_up));
-    // Without losses there is nothing to be told apart.
-    let received = received
-        .or_else(own)
-        .or_else(|| (lost == 0).then_some(settled));
+    let received = received.or_else(own);
     // Numbers that leave room for more packets than there were are not of this session alone.
     let received = received.filter(|received| (known.packets..=settled).contains(received));
     let numbering = match has_own {
@@ -295,6 +296,41 @@ mod tests {
             (Some(1), Some(1))
         );
         assert_eq!(lost(&found), (Some(1), Some(0), 0));
+    }
+
+    #[test]
+    fn what_arrives_twice_hides_no_loss_and_makes_none() {
+        // The packet 10 reached the reflector twice, and the second reply was not read: its numbers are one further from there on.
+        let mut all = replies(100, &[], &[]);
+        for one in &mut all[11..] {
+            one.reply += 1;
+        }
+        assert_eq!(lost(&ways(100, &all, None, 0.95)), (Some(0), Some(0), 0));
+        let counts = |received| {
+            Some(SessionCounts {
+                sent: 100,
+                received,
+            })
+        };
+        assert_eq!(
+            lost(&ways(100, &all, counts(101), 0.95)),
+            (Some(0), Some(0), 0)
+        );
+        // With its reply, and two packets lost on their way there.
+        let mut all = replies(100, &[50, 51], &[]);
+        let twice = ReplyNumbers {
+            packet: 10,
+            reply: 11,
+        };
+        for one in &mut all[11..] {
+            one.reply += 1;
+        }
+        all.insert(11, twice);
+        assert_eq!(lost(&ways(100, &all, None, 0.95)), (Some(2), Some(0), 0));
+        assert_eq!(
+            lost(&ways(100, &all, counts(99), 0.95)),
+            (Some(2), Some(0), 0)
+        );
     }
 
     #[test]
