@@ -412,6 +412,31 @@ fn a_reflector_that_lies_does_not_make_round_trips_of_its_own() {
 }
 
 #[test]
+fn a_reflector_that_answers_a_packet_again_and_again_takes_no_more_memory() {
+    let (peer, thread) = liar(|nth, bytes| {
+        let reply = |copy: u32| {
+            let reflected = ReflectedStamp {
+                sequence: nth * 100 + copy,
+                timestamp: [0; 8],
+                format: TimestampFormat::Ntp,
+                error: Some(ErrorEstimate::default()),
+                received: Some([0x80; 8]),
+                sender_sequence: None,
+                sender_timestamp: None,
+                sender_ttl: Some(255),
+            };
+            answered(bytes, &reflected, [0x80; 8])
+        };
+        (0..100).map(reply).collect()
+    });
+    let outcome = measure(peer, &plan(20), None).unwrap();
+    thread.join().unwrap();
+    let kept = outcome.numbers.len();
+    assert!((20..=20 * 16).contains(&kept), "{kept}");
+    assert!(outcome.discarded > 0, "{}", outcome.discarded);
+}
+
+#[test]
 fn a_port_where_nothing_listens_is_said_to_be_closed() {
     let free = UdpSocket::bind("127.0.0.1:0")
         .unwrap()

@@ -35,6 +35,8 @@ pub(super) struct PacketRecord {
     pub(super) stamp_ns: u64,
     /// Handed to the device, ns since 1970; `None` where the kernel did not tell.
     pub(super) departed_ns: Option<u64>,
+    /// Replies taken, duplicates included.
+    pub(super) replies: u8,
     pub(super) reply: Option<ReplyTimes>,
 }
 
@@ -144,6 +146,7 @@ mod tests {
             sent_ns: 100 * MS,
             stamp_ns: WALL,
             departed_ns: Some(WALL + MS / 10),
+            replies: 1,
             reply: Some(ReplyTimes {
                 number: 4,
                 at_reflector,

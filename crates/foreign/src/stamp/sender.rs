@@ -31,6 +31,10 @@ use std::time::Duration;
 
 /// Replies that are read in one call.
 const BATCH: usize = 16;
+/// Maximum number of such calls before packets that are due are sent: whatever a peer sends, the test goes on and can be ended.
+const MAX_BATCHES: u32 = 64;
+/// Maximum number of replies to one packet that are taken: no path copies a packet more often.
+const MAX_REPLIES: u8 = 16;
 /// The time before a packet is due from which on its sender does not sleep, ns: timers are late by tens of µs.
 const EARLY_NS: u64 = 100_000;
 /// The time that reading some replies takes, ns: closer to a departure they wait.
@@ -340,6 +344,7 @@ impl SentTest<'_> {
             sent_ns,
             stamp_ns,
             departed_ns: None,
+            replies: 0,
             reply: None,
         });
         let sent = match self.is_stamped {
@@ -408,7 +413,7 @@ impl SentTest<'_> {
     /// Takes the replies that have arrived.
     fn receive(&mut self, receiver: &mut GroReceiver) -> Result<(), RunError> {
         self.take_departures();
-        loop {
+        for _ in 0..MAX_BATCHES {
             match receiver.receive(&self.socket, Wait::Never) {
                 Ok(count) => {
                     let (read_ns, read_wall_ns) = (monotonic_ns(), realtime_ns());
@@ -429,6 +434,7 @@ impl SentTest<'_> {
                 },
             }
         }
+        Ok(())
     }
 
     /// Takes a reply.
@@ -458,10 +464,12 @@ impl SentTest<'_> {
         let after = data.get(mode.fixed_bytes()..).unwrap_or_default();
         let is_intact =
             key.is_none_or(|key| verify_hmac_extension(after, reply.sequence, key).unwrap_or(true));
-        if reply.sender_timestamp.is_some_and(|echoed| echoed != stamp) || !is_intact {
+        let is_foreign = reply.sender_timestamp.is_some_and(|echoed| echoed != stamp);
+        if is_foreign || !is_intact || packet.replies >= MAX_REPLIES {
             self.received.discarded += 1;
             return;
         }
+        packet.replies += 1;
         let received = &mut self.received;
         received.numbers.push(ReplyNumbers {
             packet: number,
@@ -673,7 +681,10 @@ impl ReceivedReplies {
             if let Some((source, ..)) = one.timestamp_information() {
                 self.time_source = source;
             }
-            if let Some(follow_up) = one.follow_up() {
+            // At most one for each reply, whatever the replies say.
+            if let Some(follow_up) = one.follow_up()
+                && self.departed_ns.len() < self.numbers.len()
+            {
                 self.departed_ns.insert(
                     follow_up.sequence,
                     format.decode(follow_up.timestamp, near_ns),
