@@ -22,6 +22,8 @@ const PERIOD_NS: u64 = 20_000_000;
 const LAST_NS: u64 = 1_000_000_000;
 /// Maximum number of requests: more than a day of them.
 const MAX_REQUESTS: usize = 5_000_000;
+/// Maximum number of replies read before the next request is sent: whatever the host sends, a test ends.
+const MAX_READ: u32 = 1024;
 
 /// A host on the way that is to answer echoes.
 #[derive(Debug, Clone)]
@@ -151,7 +153,10 @@ fn send_until(requester: &EchoRequester, stop: &AtomicBool) -> Vec<SentEcho> {
         }
         let wait_ns = due_ns.saturating_sub(monotonic_ns()).clamp(1, PERIOD_NS);
         let _ = poll_readable(&[requester.as_fd()], Some(Duration::from_nanos(wait_ns)));
-        while let Ok(Some(reply)) = requester.receive() {
+        for _ in 0..MAX_READ {
+            let Ok(Some(reply)) = requester.receive() else {
+                break;
+            };
             let nth = u64::from_be_bytes(reply.content) as usize;
             let Some(echo) = echoes.get_mut(nth).filter(|echo| echo.rtt_ns.is_none()) else {
                 continue;
