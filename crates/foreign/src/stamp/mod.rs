@@ -1,10 +1,12 @@
 //! STAMP (RFC 8762) with its extensions (RFC 8972), and TWAMP-Light (RFC 5357 appendix I): the reflector that a server runs, and the
 //! sender of a test.
 
+mod live_rows;
 mod own_clock;
 mod packet_layout;
 mod packet_record;
 mod rate_limit;
+mod received_replies;
 mod reflector;
 mod reflector_options;
 mod sender;

@@ -1,11 +1,12 @@
 //! The sender of a test: one thread that sends packets when they are due and takes the replies between them.
 
+use super::live_rows::LiveRows;
 use super::own_clock::OwnClock;
 use super::packet_layout::write_packet;
 use super::packet_record::{PacketRecord, ReplyTimes, departure_delays, exchanges, series};
+use super::received_replies::ReceivedReplies;
 use caudal_analysis::echo::{DepartureProcess, EchoSeries, departure_times};
 use caudal_analysis::stamp::{ReplyNumbers, SessionCounts, StampExchange};
-use caudal_core::echo::{IntervalBounds, RoundTripInterval};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::loss::RefusedSends;
 use caudal_core::marks::MarkCounter;
@@ -20,10 +21,9 @@ use caudal_sys::signal::Interrupt;
 use caudal_sys::timestamps::{enable_departures, send_stamped};
 use caudal_sys::udp::{self, GroReceiver, QueuedMessage, ReceivedBatch, Wait, receive_queued};
 use caudal_wire::stamp::{
-    AnsweredExtension, ErrorEstimate, ExtensionKind, SENT_TTL, SenderStamp, StampKey, StampMode,
-    TimeSource, TimestampFormat, decode_reply, extensions, verify_hmac_extension,
+    ErrorEstimate, SENT_TTL, SenderStamp, StampKey, StampMode, TimeSource, TimestampFormat,
+    decode_reply, verify_hmac_extension,
 };
-use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
@@ -141,8 +141,7 @@ impl StampSender<'_> {
             refused: RefusedSends::default(),
             refusals: 0,
             clock: OwnClock::read(),
-            rows: 0,
-            row: LiveRow::default(),
+            rows: LiveRows::default(),
             packet: Vec::new(),
             socket,
         };
@@ -201,36 +200,6 @@ fn prepare(socket: &UdpSocket) -> io::Result<Result<(), String>> {
     Ok(stamped.map_err(|cause| cause.to_string()))
 }
 
-/// What the replies say, beside their times.
-#[derive(Default)]
-struct ReceivedReplies {
-    answered: u64,
-    numbers: Vec<ReplyNumbers>,
-    counts: Option<(u32, SessionCounts)>,
-    departed_ns: HashMap<u32, u64>,
-    reflector_clock: Option<ErrorEstimate>,
-    format: Option<TimestampFormat>,
-    time_source: Option<TimeSource>,
-    seen_from: Option<SocketAddr>,
-    ttl: (Option<u8>, Option<u8>),
-    marks_up: MarkCounter,
-    marks_down: MarkCounter,
-    honoured: Vec<ExtensionKind>,
-    duplicate: u64,
-    late: u64,
-    discarded: u64,
-    without_kernel_time: bool,
-}
-
-/// The row of the interval that is under way.
-#[derive(Default)]
-struct LiveRow {
-    times_ns: Vec<u64>,
-    lost: u64,
-    /// The oldest packet that has not had its time.
-    first_open: usize,
-}
-
 /// A test while it runs.
 struct SentTest<'a> {
     sender: &'a StampSender<'a>,
@@ -248,8 +217,7 @@ struct SentTest<'a> {
     /// Reports that the port is closed.
     refusals: u32,
     clock: OwnClock,
-    rows: u64,
-    row: LiveRow,
+    rows: LiveRows,
     packet: Vec<u8>,
 }
 
@@ -261,6 +229,7 @@ impl SentTest<'_> {
         events: &mut dyn FnMut(Event),
     ) -> Result<StampOutcome, RunError> {
         self.start_ns = monotonic_ns() + EARLY_NS;
+        self.rows = LiveRows::new(self.sender.plan, self.start_ns);
         events(Event::Started { repeat: None });
         let mut cut_short = None;
         // Packets sent since replies were read.
@@ -274,7 +243,7 @@ impl SentTest<'_> {
             if self.refusals >= MAX_REFUSALS && self.received.answered == 0 {
                 break;
             }
-            self.rows_until(now_ns, events);
+            self.rows.until(now_ns, &self.packets, events);
             let next_ns = self
                 .due
                 .get(self.packets.len())
@@ -318,7 +287,7 @@ impl SentTest<'_> {
         }
         self.receive(&mut receiver)?;
         let end_ns = monotonic_ns();
-        self.last_row(end_ns, events);
+        self.rows.last(end_ns, &self.packets, events);
         self.finish(end_ns, timestamps_missing, cut_short)
     }
 
@@ -399,7 +368,7 @@ impl SentTest<'_> {
 
     /// Waits for replies until `until_ns`, or until a row is due.
     fn wait(&self, until_ns: u64) -> Result<(), RunError> {
-        let until_ns = until_ns.min(self.row_end_ns());
+        let until_ns = until_ns.min(self.rows.end_ns());
         let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
         if left.is_zero() {
             return Ok(());
@@ -501,73 +470,9 @@ impl SentTest<'_> {
             });
             received.answered += 1;
             if let Some(trip) = packet.trip() {
-                self.row.times_ns.push(trip.rtt_ns);
+                self.rows.add(trip.rtt_ns);
             }
         }
-    }
-
-    fn interval_ns(&self) -> u64 {
-        u64::try_from(self.sender.plan.interval.as_nanos())
-            .unwrap_or(u64::MAX)
-            .max(1)
-    }
-
-    fn row_end_ns(&self) -> u64 {
-        self.start_ns
-            .saturating_add(self.interval_ns().saturating_mul(self.rows + 1))
-    }
-
-    /// Emits the row that has ended.
-    fn rows_until(&mut self, now_ns: u64, events: &mut dyn FnMut(Event)) {
-        let end_ns = self.row_end_ns();
-        if now_ns >= end_ns {
-            self.emit(end_ns, now_ns, events);
-            // One that was held up for longer has nothing to tell of the intervals in between.
-            self.rows = self.rows.max((now_ns - self.start_ns) / self.interval_ns());
-        }
-    }
-
-    /// Emits the last row, unless hardly anything of its interval has passed.
-    fn last_row(&mut self, now_ns: u64, events: &mut dyn FnMut(Event)) {
-        let begun_ns = self.row_end_ns() - self.interval_ns();
-        if now_ns.saturating_sub(begun_ns) > self.interval_ns() / 10
-            || !self.row.times_ns.is_empty()
-        {
-            self.emit(now_ns, now_ns, events);
-        }
-    }
-
-    fn emit(&mut self, end_ns: u64, now_ns: u64, events: &mut dyn FnMut(Event)) {
-        let timeout_ns = self.timeout_ns();
-        let open = self.packets.get(self.row.first_open..).unwrap_or_default();
-        let had_time = open
-            .iter()
-            .take_while(|packet| packet.sent_ns.saturating_add(timeout_ns) < now_ns);
-        let (mut count, mut lost) = (0, 0);
-        for packet in had_time {
-            count += 1;
-            lost += u64::from(packet.reply.is_none());
-        }
-        self.row.first_open += count;
-        self.row.lost += lost;
-        let seconds = |ns: u64| ns.saturating_sub(self.start_ns) as f64 / 1e9;
-        let bounds = IntervalBounds {
-            start_s: seconds(
-                self.start_ns
-                    .saturating_add(self.interval_ns().saturating_mul(self.rows)),
-            ),
-            end_s: seconds(end_ns),
-        };
-        let row = RoundTripInterval::new(
-            bounds,
-            self.sender.plan.length,
-            self.row.lost,
-            &self.row.times_ns,
-        );
-        events(Event::RoundTrips(row));
-        self.rows += 1;
-        self.row.times_ns.clear();
-        self.row.lost = 0;
     }
 
     /// What was measured. Packets that are still under way when the test ends are not lost.
@@ -655,44 +560,6 @@ impl SentTest<'_> {
         RunError::Silent {
             waiting_for: "a reply of a reflector of STAMP",
             seconds: self.sender.plan.timeout.as_secs().max(1),
-        }
-    }
-}
-
-impl ReceivedReplies {
-    fn take_extensions(&mut self, after: &[u8], reply: u32, format: TimestampFormat, near_ns: u64) {
-        for one in extensions(after).filter(AnsweredExtension::is_honoured) {
-            let Some(kind) = one.kind() else { continue };
-            if !self.honoured.contains(&kind) {
-                self.honoured.push(kind);
-            }
-            if let Some(counts) = one.direct_measurement()
-                && self.counts.is_none_or(|(latest, _)| reply >= latest)
-            {
-                let counts = SessionCounts {
-                    sent: counts.sent,
-                    received: counts.received,
-                };
-                self.counts = Some((reply, counts));
-            }
-            if let Some(tos) = one.arrived_tos() {
-                self.marks_up.add(tos, 1);
-            }
-            if let Some((source, ..)) = one.timestamp_information() {
-                self.time_source = source;
-            }
-            // At most one for each reply, whatever the replies say.
-            if let Some(follow_up) = one.follow_up()
-                && self.departed_ns.len() < self.numbers.len()
-            {
-                self.departed_ns.insert(
-                    follow_up.sequence,
-                    format.decode(follow_up.timestamp, near_ns),
-                );
-            }
-            if let Some((source, _)) = one.location() {
-                self.seen_from = source;
-            }
         }
     }
 }
