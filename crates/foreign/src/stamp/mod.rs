@@ -1,7 +1,6 @@
 //! STAMP (RFC 8762) with its extensions (RFC 8972), and TWAMP-Light (RFC 5357 appendix I): the reflector that a server runs, and the
 //! sender of a test.
 
-mod live_rows;
 mod own_clock;
 mod packet_layout;
 mod packet_record;
@@ -11,6 +10,7 @@ mod reflector;
 mod reflector_options;
 mod sender;
 mod session_table;
+mod stamp_rows;
 
 pub use packet_layout::stamp_bytes;
 pub use reflector::StampReflectorServer;

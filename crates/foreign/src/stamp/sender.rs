@@ -1,10 +1,10 @@
 //! The sender of a test: one thread that sends packets when they are due and takes the replies between them.
 
-use super::live_rows::LiveRows;
 use super::own_clock::OwnClock;
 use super::packet_layout::write_packet;
 use super::packet_record::{PacketRecord, ReplyTimes, departure_delays, exchanges, series};
 use super::received_replies::ReceivedReplies;
+use super::stamp_rows::StampRows;
 use caudal_analysis::echo::{DepartureProcess, EchoSeries, departure_times};
 use caudal_analysis::stamp::{ReplyNumbers, SessionCounts, StampExchange};
 use caudal_core::event::{CutShort, Event};
@@ -141,7 +141,7 @@ impl StampSender<'_> {
             refused: RefusedSends::default(),
             refusals: 0,
             clock: OwnClock::read(),
-            rows: LiveRows::default(),
+            rows: StampRows::default(),
             packet: Vec::new(),
             socket,
         };
@@ -217,7 +217,7 @@ struct SentTest<'a> {
     /// Reports that the port is closed.
     refusals: u32,
     clock: OwnClock,
-    rows: LiveRows,
+    rows: StampRows,
     packet: Vec<u8>,
 }
 
@@ -229,7 +229,7 @@ impl SentTest<'_> {
         events: &mut dyn FnMut(Event),
     ) -> Result<StampOutcome, RunError> {
         self.start_ns = monotonic_ns() + EARLY_NS;
-        self.rows = LiveRows::new(self.sender.plan, self.start_ns);
+        self.rows = StampRows::new(self.sender.plan, self.start_ns);
         events(Event::Started { repeat: None });
         let mut cut_short = None;
         // Packets sent since replies were read.

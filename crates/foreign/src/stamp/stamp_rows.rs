@@ -7,7 +7,7 @@ use caudal_core::plan::StampPlan;
 
 /// The rows of a test.
 #[derive(Default)]
-pub(super) struct LiveRows {
+pub(super) struct StampRows {
     /// The start of the test, ns of the monotonic clock.
     start_ns: u64,
     interval_ns: u64,
@@ -22,7 +22,7 @@ pub(super) struct LiveRows {
     first_open: usize,
 }
 
-impl LiveRows {
+impl StampRows {
     /// The rows of a test that starts at `start_ns` of the monotonic clock.
     pub(super) fn new(plan: &StampPlan, start_ns: u64) -> Self {
         let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
